@@ -1,0 +1,292 @@
+"""The words of the algorithm as types: settings, verdicts, one round and its record.
+
+Notation follows Leviathan et al. 2023 (arXiv 2211.17192): ``p`` is the target's
+probability, ``q`` the draft's, γ (``gamma``) the number of tokens a round may draft,
+K the number it did draft. A round looks at K + 1 *places*: one for each drafted token
+and one for the bonus. Everything here is immutable and holds numpy arrays, never torch
+tensors, so that a recorded round can be stored, sent and compared.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+import numpy as np
+
+TOP = 32
+"""How many of the most probable tokens a full record keeps for each place."""
+
+
+class Verdict(IntEnum):
+    """What became of one drafted token."""
+
+    ACCEPTED = 0
+    REJECTED = 1
+    NOT_TESTED = 2  # a draft before it was rejected
+    NOT_NEEDED = 3  # the run ended before it; in no denominator
+
+
+class Source(IntEnum):
+    """Where one emitted token came from. There are no other sources."""
+
+    ACCEPTED = 0  # drafted and kept
+    CORRECTION = 1  # the target's token at the first place that failed
+    BONUS = 2  # the target's token after all drafts were accepted
+
+
+class DraftStop(StrEnum):
+    """Why a round drafted no further token."""
+
+    GAMMA = "draft length reached"
+    END_TOKEN = "an end token was drafted"
+    LIMIT = "the token limit leaves no room"
+    CONTEXT = "the context is full"
+    DRAFT_CONTEXT = "the draft's context is full"
+    EMPTY = "nothing was proposed"
+
+
+class EndReason(StrEnum):
+    """Why a run ended."""
+
+    END_TOKEN = "end token"
+    STOP_STRING = "stop string"
+    LIMIT = "token limit"
+    CONTEXT = "context full"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How logits become a law: the same settings shape both p and q.
+
+    Attributes:
+        temperature: divides the logits; 0 puts all mass on the argmax (a branch, no limit).
+        top_k: keep the k most probable tokens; 0 keeps all.
+        top_p: keep the smallest set of most probable tokens with at least this mass; 1 keeps all.
+        min_p: keep tokens with at least this share of the largest probability; 0 keeps all.
+        repetition_penalty: logits of tokens already in the sequence are divided by it if
+            positive and multiplied if negative (Keskar et al. 2019, section 4.1); 1 is off.
+
+    Raises:
+        ValueError: naming the setting that lies outside its range.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(0.0 <= self.temperature <= 100.0, "temperature", self.temperature, "from 0 to 100")
+        _require(self.top_k >= 0, "top_k", self.top_k, "0 (off) or more")
+        _require(0.0 < self.top_p <= 1.0, "top_p", self.top_p, "above 0 and at most 1")
+        _require(0.0 <= self.min_p <= 1.0, "min_p", self.min_p, "from 0 to 1")
+        _require(
+            0.0 < self.repetition_penalty <= 100.0,
+            "repetition_penalty",
+            self.repetition_penalty,
+            "above 0 and at most 100",
+        )
+
+
+@dataclass(frozen=True)
+class RoundSettings:
+    """What may change from one round to the next: draft length and sampling."""
+
+    gamma: int = 4
+    sampling: Sampling = Sampling()
+
+    def __post_init__(self) -> None:
+        _require(0 <= self.gamma <= 64, "gamma", self.gamma, "from 0 to 64")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What is fixed for a whole run.
+
+    Attributes:
+        prompt_ids: the prompt, at least one token.
+        rule: name of the verification rule, a key of ``decoding.rules.RULES``.
+        seed: key of all draws; two runs with equal settings and seed are equal.
+        branch: second half of the key; a fork of a run gets a new one.
+        max_new_tokens: the run ends after this many emitted tokens.
+        end_ids: tokens that end the run.
+    """
+
+    prompt_ids: tuple[int, ...]
+    rule: str = "speculative sampling"
+    seed: int = 0
+    branch: int = 0
+    max_new_tokens: int = 64
+    end_ids: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        _require(len(self.prompt_ids) >= 1, "prompt_ids", "an empty prompt", "at least one token")
+        _require(0 <= self.seed < 2**64, "seed", self.seed, "from 0 to 2^64 - 1")
+        _require(0 <= self.branch < 2**64, "branch", self.branch, "from 0 to 2^64 - 1")
+        _require(self.max_new_tokens >= 1, "max_new_tokens", self.max_new_tokens, "1 or more")
+
+
+Stop = Callable[[Sequence[int]], tuple[int, str] | None]
+"""Given all emitted tokens, how many of them to keep and why, or None to go on."""
+
+
+@dataclass(frozen=True)
+class RoundTimes:
+    """Wall-clock seconds of one round; the parts add up to the whole.
+
+    Attributes:
+        draft: seconds of each draft step, model and draw together.
+        verify: seconds of the one target pass.
+        sample: seconds of testing the drafts and drawing the target's token.
+        other: everything else in the round, recording included.
+    """
+
+    draft: tuple[float, ...] = ()
+    verify: float = 0.0
+    sample: float = 0.0
+    other: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return sum(self.draft) + self.verify + self.sample + self.other
+
+
+@dataclass(frozen=True)
+class RoundFlags:
+    """Circumstances that make a round's times useless as a measure of speed.
+
+    Attributes:
+        cold: among the first rounds after loading, while caches and kernels warm up.
+        contended: another run used the device at the same time or waited for it.
+        single: stepped on its own by a person, so that caches went cold before it.
+    """
+
+    cold: bool = False
+    contended: bool = False
+    single: bool = False
+
+    @property
+    def clean(self) -> bool:
+        """Whether the round's times may enter a speed."""
+        return not (self.cold or self.contended or self.single)
+
+
+@dataclass(frozen=True, eq=False)
+class TopTokens:
+    """The most probable tokens of each place under one distribution, most probable first.
+
+    Ties are in the order of their ids. ``p`` and ``q`` are given for every listed token, so
+    the residual (p − q)₊ follows.
+
+    Attributes:
+        ids: int32 [K+1, T], T = min(TOP, V).
+        p: float64 [K+1, T], the target's probability.
+        q: float64 [K+1, T], the draft's; NaN where no draft was made (the last place).
+        rest: float64 [K+1], mass of the ranking distribution left out.
+    """
+
+    ids: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+    rest: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The full record of a round's K + 1 places; rows [K] exclude the bonus place.
+
+    Attributes:
+        p, q: float64 [K], the law's probabilities of the drafted token.
+        soft_p, soft_q: float64 [K], softmax at the temperature before any filter or argmax.
+        draft_u, accept_u: float64 [K], the uniforms behind the draft's draw and the test.
+        correct_u: float64 [K+1], the uniform behind the target's own token.
+        replacement: int32 [K+1], the token the target would put here: the correction had this
+            place been the first to fail, or the bonus at the last place.
+        draft_interval: float64 [K, 2], [lo, hi) of the cumulative q behind the drafted token.
+        replacement_interval: float64 [K+1, 2], the same for ``replacement`` in its own law.
+        overlap: float64 [K], β = Σ min(p, q) (Leviathan et al., Definition 3.1 and Theorem 3.5).
+        expected: float64 [K], chance that the rule in force keeps a draft drawn here.
+        residual_fallback: bool [K], the residual had no mass, so p stands in for it.
+        target_entropy: float64 [K+1], draft_entropy: float64 [K], in nats.
+        kl: float64 [K], KL(p‖q) in nats; infinite where q misses mass of p.
+        rank: int32 [K], rank of the drafted token in p, 0 for the most probable.
+        gap: float64 [K+1], difference of the target's two best logits before any setting.
+        top_target, top_draft, top_residual: the most probable tokens by p, by q and by the residual.
+    """
+
+    p: np.ndarray
+    q: np.ndarray
+    soft_p: np.ndarray
+    soft_q: np.ndarray
+    draft_u: np.ndarray
+    accept_u: np.ndarray
+    correct_u: np.ndarray
+    replacement: np.ndarray
+    draft_interval: np.ndarray
+    replacement_interval: np.ndarray
+    overlap: np.ndarray
+    expected: np.ndarray
+    residual_fallback: np.ndarray
+    target_entropy: np.ndarray
+    draft_entropy: np.ndarray
+    kl: np.ndarray
+    rank: np.ndarray
+    gap: np.ndarray
+    top_target: TopTokens
+    top_draft: TopTokens
+    top_residual: TopTokens
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of speculative decoding: what was drafted, verified, tested and emitted.
+
+    Attributes:
+        index: number of the round, from 0.
+        start: index in the sequence (prompt included) of the first place.
+        settings: the settings in force in this round.
+        draft: name of the draft in force.
+        drafted: int32 [K], the proposed tokens.
+        verdicts: int8 [K], values of ``Verdict``.
+        emitted: int32 [n], the tokens this round added to the sequence, already clipped.
+        sources: int8 [n], values of ``Source``.
+        clipped: tokens that passed but lie after the run's end.
+        draft_stop: why drafting stopped.
+        end: why the run ended with this round, or None.
+        times, flags: see their types.
+        target_cache, draft_cache: tokens in each cache after the round.
+        places: the full record, or None if the run was not recorded.
+    """
+
+    index: int
+    start: int
+    settings: RoundSettings
+    draft: str
+    drafted: np.ndarray
+    verdicts: np.ndarray
+    emitted: np.ndarray
+    sources: np.ndarray
+    clipped: int
+    draft_stop: DraftStop
+    end: EndReason | None
+    times: RoundTimes
+    flags: RoundFlags
+    target_cache: int
+    draft_cache: int
+    places: Places | None = field(default=None, repr=False)
+
+    @property
+    def accepted(self) -> int:
+        """How many drafted tokens were kept and emitted."""
+        return int(np.count_nonzero(self.verdicts == Verdict.ACCEPTED))
+
+    @property
+    def tested(self) -> int:
+        """How many drafted tokens were accepted or rejected."""
+        return int(np.count_nonzero(self.verdicts <= Verdict.REJECTED))
+
+
+def _require(ok: bool, name: str, value: object, wanted: str) -> None:
+    if not ok:
+        raise ValueError(f"{name} is {value}; it must be {wanted}")
