@@ -1,0 +1,159 @@
+"""One model with the cache of one sequence: feed tokens, rewind, nothing else.
+
+Weights are shared and read-only; a cache belongs to a run. With N tokens committed the
+target's cache holds N − 1 and the draft's at most N − 1 (DESIGN, "One round"); what is
+missing is fed together with the next tokens, so no pass is run only to fill a cache.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from transformers.cache_utils import DynamicCache, DynamicLayer
+
+
+class SequenceModel(Protocol):
+    """A causal language model together with the cache of one sequence.
+
+    Attributes:
+        vocab_size: V, number of logits.
+        context_length: most tokens the cache may hold.
+        length: tokens in the cache.
+    """
+
+    vocab_size: int
+    context_length: int
+
+    @property
+    def length(self) -> int: ...
+
+    def feed(self, ids: Sequence[int], keep: int) -> Tensor:
+        """Append ``ids`` to the sequence; float32 [keep, V] logits after the last ``keep`` of them."""
+        ...
+
+    def rewind(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens."""
+        ...
+
+
+class UnsupportedCache(ValueError):
+    """The model keeps a state that cannot be rewound by dropping its newest tokens."""
+
+
+class CachedModel:
+    """A transformers causal LM as a ``SequenceModel``.
+
+    Args:
+        module: the model, in eval mode; shared, never written to.
+        synchronize: waits until the device is done, so that times are true.
+
+    Raises:
+        UnsupportedCache: naming the layer types that cannot be rewound, such as recurrent
+            or sliding-window layers.
+
+    Example:
+        >>> from transformers import LlamaConfig, LlamaForCausalLM
+        >>> config = LlamaConfig(vocab_size=8, hidden_size=16, intermediate_size=16,
+        ...                      num_hidden_layers=1, num_attention_heads=2)
+        >>> model = CachedModel(LlamaForCausalLM(config).eval())
+        >>> model.feed([1, 2, 3], keep=2).shape, model.length
+        (torch.Size([2, 8]), 3)
+        >>> model.rewind(1); model.length
+        1
+    """
+
+    def __init__(self, module: nn.Module, *, synchronize: Callable[[], None] = lambda: None) -> None:
+        config = module.config.get_text_config()
+        self.vocab_size: int = config.vocab_size
+        self.context_length: int = config.max_position_embeddings
+        self._module = module
+        self._device = next(module.parameters()).device
+        self._synchronize = synchronize
+        self._cache = rewindable_cache(config, self.context_length)
+
+    @property
+    def length(self) -> int:
+        return self._cache.get_seq_length()
+
+    @torch.inference_mode()
+    def feed(self, ids: Sequence[int], keep: int) -> Tensor:
+        output = self._module(
+            input_ids=torch.tensor([list(ids)], device=self._device),
+            cache=self._cache,
+            use_cache=True,
+            logits_to_keep=keep,
+        )
+        logits = output.logits[0].float()
+        self._synchronize()
+        return logits
+
+    def rewind(self, length: int) -> None:
+        surplus = self.length - length
+        if surplus < 0 or length < 0:
+            raise ValueError(f"cannot rewind a cache of {self.length} tokens to {length}")
+        # transformers 5 takes the number of tokens to remove, as a negative number.
+        self._cache.crop(-surplus)
+
+
+class GrowingLayer(DynamicLayer):
+    """Keys and values of one layer in a buffer that grows by doubling.
+
+    transformers' own layer copies the whole past at every step; here a step writes its
+    tokens and a rewind moves a counter, so the time of a round does not grow with the
+    context by more than attention itself.
+    """
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+        self._length = 0
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args, **kwargs) -> tuple[Tensor, Tensor]:
+        end = self._length + key_states.shape[-2]
+        if not self.is_initialized:
+            self.dtype, self.device = key_states.dtype, key_states.device
+            self.keys, self.values = self._buffer(key_states, end), self._buffer(value_states, end)
+            self.is_initialized = True
+        elif end > self.keys.shape[-2]:
+            self.keys, self.values = self._grown(self.keys, end), self._grown(self.values, end)
+        self.keys[..., self._length : end, :] = key_states
+        self.values[..., self._length : end, :] = value_states
+        self._length = end
+        return self.keys[..., :end, :], self.values[..., :end, :]
+
+    def get_seq_length(self) -> int:
+        return self._length
+
+    def crop(self, tokens_to_remove: int) -> None:
+        self._length -= abs(tokens_to_remove)
+
+    def reset(self) -> None:
+        super().reset()
+        self._length = 0
+
+    def _buffer(self, like: Tensor, needed: int) -> Tensor:
+        room = max(needed, min(self._limit, max(256, 2 * needed)))
+        return like.new_zeros(*like.shape[:-2], room, like.shape[-1])
+
+    def _grown(self, old: Tensor, needed: int) -> Tensor:
+        grown = self._buffer(old, needed)
+        grown[..., : self._length, :] = old[..., : self._length, :]
+        return grown
+
+
+def rewindable_cache(config, limit: int) -> DynamicCache:
+    """A transformers cache whose layers grow in place, or a refusal by name.
+
+    Args:
+        config: the model's text config.
+        limit: most tokens the cache will hold.
+    """
+    cache = DynamicCache(config=config)
+    foreign = sorted({type(layer).__name__ for layer in cache.layers if type(layer) is not DynamicLayer})
+    if foreign:
+        raise UnsupportedCache(
+            f"this model keeps {', '.join(foreign)}, which cannot be rewound after a rejected draft"
+        )
+    cache.layers = [GrowingLayer(limit) for _ in range(config.num_hidden_layers)]
+    return cache
