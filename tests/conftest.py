@@ -1,0 +1,34 @@
+"""What all tests share: one thread for torch, and one browser for those that drive a page."""
+
+import os
+
+# Small models gain nothing from more threads, and two test processes must not fight for the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+from collections.abc import Iterator  # noqa: E402
+from typing import TYPE_CHECKING  # noqa: E402
+
+import pytest  # noqa: E402
+
+from tests import chromium as chromium_binary  # noqa: E402
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def chromium() -> "Iterator[Browser]":
+    """A headless Chromium for the whole session; open a context of your own per test.
+
+    A missing browser fails the test and is never a reason to skip it: `python -m tests` installs one.
+    """
+    from playwright.sync_api import sync_playwright
+
+    path = chromium_binary.find()
+    assert path, "no Chromium or Chrome found; `python -m tests` installs one"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(chromium_binary.ARGUMENTS))
+        yield browser
+        browser.close()
