@@ -1,0 +1,170 @@
+"""Made-up p and q over a small vocabulary of words, and the full record of a round under them."""
+
+import re
+
+import numpy as np
+
+from specdec_core.decoding.types import TOP, Places, Round, Sampling, TopTokens, Verdict
+
+WORDS = re.compile(r" ?\w+|<b>|</|[^\w ]")
+TALE = WORDS.findall(
+    "Once upon a time there was a king who had three daughters, and the youngest was so fair that the sun "
+    "himself marvelled whenever he shone in her face.\nNear the castle lay a dark wood, and in the wood a well."
+)
+OTHERS = WORDS.findall(" queen little old man wolf forest went said to of not one day it they<b>$*&_`</")
+EMOJI = [bytes([byte]) for byte in "👩".encode()]
+
+PIECES: tuple[bytes, ...] = tuple(
+    dict.fromkeys([b"<|endoftext|>", *EMOJI, *(word.encode() for word in (*TALE, *OTHERS))])
+)
+"""The bytes of every token of this vocabulary, by id."""
+VOCAB = len(PIECES)
+END_ID = 0
+STORY: tuple[int, ...] = tuple(PIECES.index(word.encode()) for word in TALE)
+PROMPT = STORY[:4]
+
+
+def ids_of(item: Round) -> set[int]:
+    """Every id that appears anywhere in a round."""
+    arrays = [item.drafted, item.emitted]
+    if item.places is not None:
+        tops = (item.places.top_target, item.places.top_draft, item.places.top_residual)
+        arrays += [item.places.replacement, *(top.ids for top in tops)]
+    return {int(id_) for array in arrays for id_ in array.ravel()}
+
+
+def places(
+    verdicts: np.ndarray, wishes: list[int], sampling: Sampling, rng: np.random.Generator
+) -> tuple[np.ndarray, Places]:
+    """Drafted tokens (int32 [K]) and a record in which they fare as ``verdicts`` say.
+
+    ``wishes`` [K+1] are the tokens the run should emit if it comes to emit one at that place.
+    """
+    rows = [_place(Verdict(v), wish, sampling, rng) for v, wish in zip(verdicts, wishes, strict=False)]
+    bonus = _target_only(wishes[-1], sampling, rng)
+    every = [*rows, bonus]
+
+    def column(name: str, source: list[dict], *shape: int) -> np.ndarray:
+        return np.array([row[name] for row in source], dtype=np.float64).reshape(len(source), *shape)
+
+    drafted = np.array([row["token"] for row in rows], dtype=np.int32)
+    scalars = ("p", "q", "soft_p", "soft_q", "draft_u", "accept_u", "overlap", "draft_entropy", "kl")
+    record = Places(
+        **{name: column(name, rows) for name in scalars},
+        **{name: column(name, every) for name in ("correct_u", "target_entropy", "gap")},
+        expected=column("overlap", rows),
+        replacement=np.array([row["replacement"] for row in every], dtype=np.int32),
+        draft_interval=column("draft_interval", rows, 2),
+        replacement_interval=column("replacement_interval", every, 2),
+        residual_fallback=np.array([row["fallback"] for row in rows], dtype=bool),
+        rank=np.array([row["rank"] for row in rows], dtype=np.int32),
+        top_target=_top("target", every),
+        top_draft=_top("draft", every),
+        top_residual=_top("own", every),
+    )
+    return drafted, record
+
+
+def _place(verdict: Verdict, wish: int, sampling: Sampling, rng: np.random.Generator) -> dict:
+    """One drafted place: logits shaped so that the verdict can happen, then draws that make it so."""
+    p_logits = 2 * rng.standard_normal(VOCAB)
+    q_logits = 0.7 * p_logits + 1.2 * rng.standard_normal(VOCAB)
+    p_logits[wish] = p_logits.max() + 1
+    if verdict is Verdict.ACCEPTED:
+        q_logits[wish] = q_logits.max() + rng.uniform(0.2, 1.6)
+    if verdict is Verdict.REJECTED:
+        wrong = int(rng.choice([id_ for id_ in range(VOCAB) if id_ != wish]))
+        q_logits[[wrong, wish]] = q_logits.max() + 1.5, q_logits.min()
+        p_logits[wrong] = np.median(p_logits)
+    soft_p, soft_q = (_softmax(x, sampling.temperature) for x in (p_logits, q_logits))
+    p, q = _law(p_logits, sampling), _law(q_logits, sampling)
+    forced = {Verdict.ACCEPTED: wish, Verdict.REJECTED: int(q_logits.argmax())}
+    token = forced.get(verdict, _draw(q, rng.random()))
+    residual = np.maximum(p - q, 0)
+    fallback = residual.sum() <= 0
+    own = p if fallback else residual / residual.sum()
+    replacement = wish if verdict is Verdict.REJECTED else _draw(own, rng.random())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kl = float(np.where(p > 0, p * np.log(p / q), 0).sum())
+    return {
+        "target": p, "draft": q, "own": own, "law_p": p, "law_q": q,
+        "token": token, "p": p[token], "q": q[token], "soft_p": soft_p[token], "soft_q": soft_q[token],
+        "draft_interval": _interval(q, token), "draft_u": _inside(_interval(q, token), rng),
+        "accept_u": _accept_u(verdict, min(1.0, p[token] / q[token]), rng),
+        "replacement": replacement, "replacement_interval": _interval(own, replacement),
+        "correct_u": _inside(_interval(own, replacement), rng), "fallback": fallback,
+        "overlap": np.minimum(p, q).sum(), "kl": kl, "rank": int(np.flatnonzero(_ranking(p) == token)[0]),
+        "target_entropy": _entropy(p), "draft_entropy": _entropy(q), "gap": _gap(p_logits),
+    }  # fmt: skip
+
+
+def _target_only(wish: int, sampling: Sampling, rng: np.random.Generator) -> dict:
+    """The last place, where the target alone speaks."""
+    logits = 2 * rng.standard_normal(VOCAB)
+    logits[wish] = logits.max() + 1
+    p = _law(logits, sampling)
+    interval = _interval(p, wish)
+    return {
+        "target": p, "draft": p, "own": p, "law_p": p, "law_q": np.full(VOCAB, np.nan),
+        "replacement": wish, "replacement_interval": interval, "correct_u": _inside(interval, rng),
+        "target_entropy": _entropy(p), "gap": _gap(logits),
+    }  # fmt: skip
+
+
+def _top(name: str, rows: list[dict]) -> TopTokens:
+    ids = np.array([_ranking(row[name])[:TOP] for row in rows], dtype=np.int32)
+    return TopTokens(
+        ids=ids,
+        p=np.array([row["law_p"][i] for row, i in zip(rows, ids, strict=True)]),
+        q=np.array([row["law_q"][i] for row, i in zip(rows, ids, strict=True)]),
+        rest=np.array([max(0.0, 1 - row[name][i].sum()) for row, i in zip(rows, ids, strict=True)]),
+    )
+
+
+def _softmax(logits: np.ndarray, temperature: float) -> np.ndarray:
+    powers = np.exp((logits - logits.max()) / (temperature or 1.0))
+    return powers / powers.sum()
+
+
+def _law(logits: np.ndarray, sampling: Sampling) -> np.ndarray:
+    if sampling.temperature == 0:
+        return np.eye(VOCAB)[int(logits.argmax())]
+    law = _softmax(logits, sampling.temperature)
+    if sampling.top_k:
+        law = np.where(np.isin(np.arange(VOCAB), _ranking(law)[: sampling.top_k]), law, 0)
+    return law / law.sum()
+
+
+def _ranking(law: np.ndarray) -> np.ndarray:
+    return np.lexsort((np.arange(len(law)), -law))
+
+
+def _draw(law: np.ndarray, u: float) -> int:
+    cdf = np.cumsum(law)
+    return int(np.searchsorted(cdf, u * cdf[-1], side="right"))
+
+
+def _interval(law: np.ndarray, token: int) -> tuple[float, float]:
+    cdf = np.cumsum(law)
+    return (0.0 if token == 0 else float(cdf[token - 1] / cdf[-1])), float(cdf[token] / cdf[-1])
+
+
+def _inside(interval: tuple[float, float], rng: np.random.Generator) -> float:
+    low, high = interval
+    return low + (high - low) * rng.uniform(0.05, 0.95)
+
+
+def _accept_u(verdict: Verdict, ratio: float, rng: np.random.Generator) -> float:
+    inside = rng.uniform(0.02, 0.98)
+    if verdict is Verdict.ACCEPTED:
+        return ratio * inside
+    return ratio + (1 - ratio) * inside if verdict is Verdict.REJECTED else inside
+
+
+def _entropy(law: np.ndarray) -> float:
+    return float(-(law[law > 0] * np.log(law[law > 0])).sum())
+
+
+def _gap(logits: np.ndarray) -> float:
+    best = np.sort(logits)[-2:]
+    return float(best[1] - best[0])
