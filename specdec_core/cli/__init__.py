@@ -1,0 +1,50 @@
+"""The command line: one subcommand per module, each with `add_parser(subparsers)` and `run(args) -> int`.
+
+Modules import torch and the models only inside `run`, so that `--help` answers at once. A `UsageError`
+or `ValueError` is something the person can mend: it is printed in one line and ends with code 2.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+COMMANDS = ("generate", "bench", "train")
+
+INTERRUPTED = 130
+"""Exit code after Ctrl+C, as shells use it."""
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; the message says why and what would do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0, 2 for a mistake in what was asked, 130 for Ctrl+C."""
+    args = parser().parse_args(arguments)
+    try:
+        return args.run(args)
+    except BrokenPipeError:
+        # The reader of a pipe has left (`| head`): nothing more to say, also not at shutdown.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (UsageError, ValueError, OSError) as error:
+        print(f"{args.command}: {error}", file=sys.stderr)
+        return 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; `args.run` is the command's function."""
+    result = argparse.ArgumentParser(
+        prog="python -m specdec_core",
+        description="Speculative decoding, recorded round by round.",
+    )
+    subparsers = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in COMMANDS:
+        module = import_module(f"specdec_core.cli.{name}")
+        module.add_parser(subparsers)
+        subparsers.choices[name].set_defaults(run=module.run)
+    return result
