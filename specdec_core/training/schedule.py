@@ -1,0 +1,34 @@
+"""How long a training runs and what the learning rate is at each point of it.
+
+A run is planned as a share of its budget, so that it always anneals to its end, whether
+the budget is counted in tokens (reproducible) or in seconds (finishes on time).
+"""
+
+from dataclasses import dataclass
+
+WARM_UP = 0.02
+DECAY = 0.5
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Tokens, seconds or both; whichever runs out first ends the run."""
+
+    tokens: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self):
+        if not self.tokens and not self.seconds:
+            raise ValueError("a budget needs tokens or seconds")
+
+    def progress(self, tokens: int, seconds: float) -> float:
+        """The share of the budget that is spent, from 0 to 1."""
+        shares = [spent / limit for spent, limit in ((tokens, self.tokens), (seconds, self.seconds)) if limit]
+        return min(1.0, max(shares))
+
+
+def learning_rate_factor(progress: float, warm_up: float = WARM_UP, decay: float = DECAY) -> float:
+    """A trapezoid: a short rise, a plateau, then a straight fall to almost nothing."""
+    rise = min(1.0, (progress + 1e-3) / warm_up)
+    fall = min(1.0, (1.0 - progress) / decay)
+    return max(0.01, min(rise, fall))
