@@ -1,0 +1,1 @@
+"""Pictures: a trace or a result becomes a Plotly figure. Nothing here knows Streamlit."""
