@@ -183,7 +183,7 @@ def _sources(outcome: str, bonus: bool) -> list[Source]:
 def _times(drafts: int, rng: np.random.Generator) -> RoundTimes:
     jitter = rng.uniform(0.95, 1.1, drafts + 3)
     return RoundTimes(
-        draft=tuple(0.0012 * jitter[:drafts].round(4).astype(float)),
+        draft=tuple((0.0012 * jitter[:drafts]).tolist()),
         verify=float((0.007 + 0.0004 * drafts) * jitter[-3]),
         sample=float(0.0004 * jitter[-2]),
         other=float(0.0003 * jitter[-1]),
