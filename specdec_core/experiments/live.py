@@ -1,0 +1,264 @@
+"""One live run on a pair: a decoder, and the trace that grows with each of its rounds.
+
+A browser session may start a script while the one before it is still inside a round. A run
+therefore has a lock of its own: rounds are made one at a time, none is lost, and whoever
+says which round it wants never makes one twice. The device is held for one round (or one
+token of the baseline) at a time and never across a call of the user interface.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+import numpy as np
+
+from specdec_core.decoding.baseline import PlainToken, decode_plain, prefill_plain
+from specdec_core.decoding.decoder import Decoder, RunEnded
+from specdec_core.decoding.record import NoRecorder, Recorder
+from specdec_core.decoding.types import (
+    Round,
+    RoundFlags,
+    RoundSettings,
+    RoundTimes,
+    RunSettings,
+    Sampling,
+    Stop,
+)
+from specdec_core.drafting.model import ModelDrafter
+from specdec_core.experiments.costs import measure_costs
+from specdec_core.models.pair import Pair
+from specdec_core.traces.trace import CostTable, PlainRun, Trace
+
+WAIT = 30.0
+"""Seconds that a round waits for the device before it says how many others are waiting."""
+
+
+class ReplayDiffers(RuntimeError):
+    """A replayed round did not give the tokens of the recorded one."""
+
+
+class LiveRun:
+    """A run that goes on when asked to. Make one with ``LiveRun.start``.
+
+    Attributes:
+        pair: the models.
+        run: what is fixed for the run.
+        failure: what ended the run early, as a sentence, or "".
+
+    Example:
+        >>> live = LiveRun.start(pair, "Once upon a time", seed=7)  # doctest: +SKIP
+        >>> while not live.ended:  # doctest: +SKIP
+        ...     live.next_round(RoundSettings(gamma=4))
+        >>> live.trace.emitted  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, pair: Pair, prompt: str, run: RunSettings, recorder: Recorder | None, stop: Stop | None
+    ) -> None:
+        self.pair, self.run, self.failure = pair, run, ""
+        self._stop = stop
+        self._decoder: Decoder | None = _decoder(pair, run, recorder, stop)
+        self._making = threading.Lock()  # one round at a time
+        self._changing = threading.Lock()  # one change of the trace at a time; held briefly
+        self._trace = Trace(
+            pair=pair.info,
+            machine=pair.machine,
+            run=run,
+            prompt=prompt,
+            pieces=_pieces(pair, run.prompt_ids),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    @classmethod
+    def start(
+        cls,
+        pair: Pair,
+        prompt: str,
+        *,
+        rule: str = "speculative sampling",
+        seed: int = 0,
+        branch: int = 0,
+        max_new_tokens: int = 64,
+        recorder: Recorder | None = None,
+        stop: Stop | None = None,
+        timeout: float | None = WAIT,
+    ) -> "LiveRun":
+        """Encode the prompt and read it with both models; the first round comes next.
+
+        Args:
+            pair: the models.
+            prompt: the prompt as text.
+            rule, seed, branch, max_new_tokens: as in ``RunSettings``.
+            recorder: turns evidence into records; the full one if left out.
+            stop: text condition that ends the run.
+            timeout: most seconds to wait for the device.
+
+        Raises:
+            PromptError: the prompt is empty or too long.
+            ValueError: a setting is out of its range.
+            Busy: the device did not come free in time.
+        """
+        run = RunSettings(pair.encode(prompt), rule, seed, branch, max_new_tokens, pair.end_ids)
+        live = cls(pair, prompt, run, recorder, stop)
+        with pair.runner.turn(timeout):
+            prefill = live._decoder.prefill()
+        live._change(prefill=prefill)
+        return live
+
+    @property
+    def trace(self) -> Trace:
+        """Everything that has happened so far; immutable, so it may be kept."""
+        return self._trace
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no further round: the run ended, failed, or was closed."""
+        return self._decoder is None or self._trace.end is not None
+
+    def next_round(
+        self,
+        settings: RoundSettings,
+        *,
+        single: bool = False,
+        index: int | None = None,
+        timeout: float | None = WAIT,
+    ) -> Round:
+        """Make the next round and add it to the trace.
+
+        Args:
+            settings: draft length and sampling from this round on.
+            single: a person stepped this round on its own, so its times measure no speed.
+            index: number of the round that is wanted. If another script has made it
+                meanwhile, it is returned and none is made.
+            timeout: most seconds to wait for the device.
+
+        Raises:
+            RunEnded: the run has ended, failed, or was closed.
+            Busy: the device did not come free in time; nothing has changed.
+            ModelFailure: a model gave unusable logits. The run is over, its trace intact.
+        """
+        with self._making:
+            if index is not None and index < len(self._trace.rounds):
+                return self._trace.rounds[index]
+            if self.ended:
+                raise RunEnded(self._ending())
+            item = self._make(settings, single, timeout)
+            pieces = _pieces(self.pair, ids_of(item), self._trace.pieces)
+            with self._changing:
+                self._trace = self._trace.append(item, pieces)
+            return item
+
+    def measure_costs(self) -> CostTable:
+        """The pair's cost table, measured once for all runs, and frozen in this trace."""
+        costs = self._trace.costs or self.pair.costs(measure_costs)
+        self._change(costs=costs)
+        return costs
+
+    def measure_baseline(
+        self, sampling: Sampling, *, cancel: threading.Event | None = None, timeout: float | None = WAIT
+    ) -> PlainRun:
+        """Let the target alone write as many tokens from the same prompt, and time each.
+
+        Args:
+            sampling: what shapes p; usually that of the round in force.
+            cancel: set it to stop early; what was written until then counts.
+            timeout: most seconds to wait for the device before each token.
+
+        Raises:
+            Busy: the device did not come free in time; the baseline is not changed.
+        """
+        target, tokens = self.pair.target(), list[PlainToken]()
+        with self.pair.runner.turn(timeout) as turn:
+            prefill = prefill_plain(target, self.run)
+            contended = turn.contended
+        steps = decode_plain(target, self.run, sampling, self._stop)
+        while not (tokens and tokens[-1].end) and not (cancel and cancel.is_set()):
+            with self.pair.runner.turn(timeout) as turn:
+                tokens.append(next(steps))
+                contended = contended or turn.contended
+        ids = np.array([token.id for token in tokens], dtype=np.int32)
+        seconds = np.array([token.seconds for token in tokens])
+        baseline = PlainRun(sampling, ids, seconds, prefill, contended)
+        self._change(baseline=baseline, new_ids=ids)
+        return baseline
+
+    def replay(self, *, timeout: float | None = WAIT) -> Iterator[RoundTimes]:
+        """Make the recorded rounds again without pauses or records, for their times alone.
+
+        Rounds stepped by hand, one after a pause for thought, say little about speed. The
+        replay makes the same rounds back to back and fills ``trace.replay`` as it goes. It
+        ends early when another run wants the device: times measured then would be no better.
+
+        Yields:
+            The times of each round.
+
+        Raises:
+            ReplayDiffers: a round gave other tokens than the recorded one.
+            Busy: the device did not come free in time; the replay so far stands.
+        """
+        decoder = _decoder(self.pair, self.run, NoRecorder(), self._stop)
+        times: tuple[RoundTimes, ...] = ()
+        with self.pair.runner.turn(timeout):
+            decoder.prefill()
+        while len(times) < len(self._trace.rounds):
+            recorded = self._trace.rounds[len(times)]
+            with self.pair.runner.turn(timeout) as turn:
+                again = decoder.step(recorded.settings)
+                contended = turn.contended
+            if not np.array_equal(again.emitted, recorded.emitted):
+                raise ReplayDiffers(f"round {recorded.index + 1} gave other tokens when it was replayed")
+            if contended:
+                return
+            times = (*times, again.times)
+            self._change(replay=times)
+            yield again.times
+
+    def close(self) -> None:
+        """End the run between rounds and free its caches; the trace stays."""
+        with self._making:
+            self._decoder = None
+
+    def _make(self, settings: RoundSettings, single: bool, timeout: float | None) -> Round:
+        """One round on the device, flagged with the circumstances in which it was made."""
+        with self.pair.runner.turn(timeout) as turn:
+            cold = self.pair.count_round()
+            try:
+                item = self._decoder.step(settings, RoundFlags(cold=cold, single=single))
+            except Exception as error:
+                self._decoder, self.failure = None, str(error) or type(error).__name__
+                raise
+            return replace(item, flags=replace(item.flags, contended=turn.contended))
+
+    def _ending(self) -> str:
+        """Why there is no further round, in words."""
+        if self.failure:
+            return f"the run has failed: {self.failure}"
+        end = self._trace.end
+        return f"the run has ended: {end.value}" if end else "the run was closed"
+
+    def _change(self, *, new_ids: Sequence[int] = (), **changes: object) -> None:
+        with self._changing:
+            pieces = _pieces(self.pair, new_ids, self._trace.pieces)
+            known = {**self._trace.pieces, **pieces} if pieces else self._trace.pieces
+            self._trace = self._trace.with_(pieces=known, **changes)
+
+
+def ids_of(item: Round) -> np.ndarray:
+    """Every token id that a round's record mentions, each once; int [n], rising."""
+    parts = [item.drafted, item.emitted]
+    if item.places is not None:
+        tops = (item.places.top_target, item.places.top_draft, item.places.top_residual)
+        parts += [item.places.replacement, *(top.ids.ravel() for top in tops)]
+    return np.unique(np.concatenate(parts))
+
+
+def _pieces(pair: Pair, ids: Sequence[int], known: Mapping[int, bytes] = MappingProxyType({})) -> dict[int, bytes]:
+    """The bytes of those ids that are not known yet."""
+    return {id_: pair.piece(id_) for id_ in map(int, ids) if id_ not in known}
+
+
+def _decoder(pair: Pair, run: RunSettings, recorder: Recorder | None, stop: Stop | None) -> Decoder:
+    drafter = ModelDrafter(pair.draft(), pair.info.draft.name)
+    return Decoder(pair.target(), drafter, run, recorder, stop)

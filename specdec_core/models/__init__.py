@@ -1,0 +1,1 @@
+"""Which pairs exist, where they come from, loading, checks, devices and the shared runner."""

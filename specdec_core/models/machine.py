@@ -1,0 +1,96 @@
+"""What this machine is: processor, device, threads and versions, to stand beside every speed."""
+
+import os
+import platform
+from functools import cache
+from pathlib import Path
+
+import torch
+import transformers
+
+from specdec_core.traces.trace import Machine
+
+CPUINFO = Path("/proc/cpuinfo")
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def describe_machine(device: torch.device) -> Machine:
+    """The machine that models on ``device`` run on."""
+    return Machine(
+        processor=processor_name(),
+        device=device_name(device),
+        threads=torch.get_num_threads(),
+        torch=torch.__version__,
+        transformers=transformers.__version__,
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+    )
+
+
+def device_name(device: torch.device) -> str:
+    """``cpu``, or ``cuda:0`` and the name of the accelerator."""
+    if device.type != "cuda":
+        return str(device)
+    return f"{device} {torch.cuda.get_device_name(device)}"
+
+
+def default_device() -> torch.device:
+    """The first CUDA device where there is one, else the processor."""
+    return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+
+
+def set_threads() -> int:
+    """Let torch use the physical cores, and return how many threads that are.
+
+    Two threads on one core share its arithmetic units and slow small matrix products down.
+    ``OMP_NUM_THREADS`` wins where it is set. Meant to be called once, when the app starts.
+    """
+    if not os.environ.get("OMP_NUM_THREADS"):
+        torch.set_num_threads(usable_cores())
+    return torch.get_num_threads()
+
+
+def usable_cores() -> int:
+    """Physical cores that this process may use: within its affinity and its container's quota."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limits = [allowed, *filter(None, (_physical_cores(), _quota()))]
+    return max(1, min(limits))
+
+
+@cache
+def processor_name() -> str:
+    """Model name of the processor as the system gives it."""
+    for key in ("model name", "Hardware", "Processor"):
+        for line in _cpuinfo():
+            if line.partition(":")[0].strip() == key:
+                return " ".join(line.partition(":")[2].split())
+    return platform.processor() or platform.machine() or "unknown processor"
+
+
+def _physical_cores() -> int | None:
+    """Different (socket, core) pairs that Linux lists, or None where it lists none."""
+    cores: set[tuple[str, str]] = set()
+    socket = ""
+    for line in _cpuinfo():
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if key == "physical id":
+            socket = value
+        elif key == "core id":
+            cores.add((socket, value))
+    return len(cores) or None
+
+
+def _quota() -> int | None:
+    """Whole processors that the container's quota pays for, or None without a quota."""
+    try:
+        quota, period = CPU_QUOTA.read_text().split()[:2]
+        return max(1, int(quota) // int(period))
+    except (OSError, ValueError):
+        return None
+
+
+def _cpuinfo() -> list[str]:
+    try:
+        return CPUINFO.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
