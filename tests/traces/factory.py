@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from specdec_core.decoding.decoder import Prefill
 from specdec_core.decoding.types import (
     DraftStop,
     EndReason,
-    Prefill,
     Round,
     RoundFlags,
     RoundSettings,
@@ -40,6 +40,7 @@ def make_round(
     index: int = 0,
     start: int = len(PROMPT),
     gamma: int | None = None,
+    rule: str = "speculative sampling",
     sampling: Sampling = PLAIN,
     end: EndReason | None = None,
     bonus: bool | None = None,
@@ -57,7 +58,7 @@ def make_round(
         gamma: draft length asked for; by default the number of letters.
         end: why the run ends with this round; with ``END_TOKEN`` the last emitted token is it.
         bonus: whether a bonus follows accepted drafts; by default only while the run goes on.
-        clipped: how many of the last tokens that passed lie after the end.
+        clipped: how many of the drafts that are not needed had passed the test.
         times: seconds; by default those of a small pair on two processor threads.
         record: whether ``places`` is filled.
         seed: together with ``index`` the source of everything random.
@@ -67,10 +68,10 @@ def make_round(
     sources = _sources(outcome, end is None if bonus is None else bonus)
     wishes = [STORY[(start + i) % len(STORY)] for i in range(len(outcome) + 1)]
     if end is EndReason.END_TOKEN:
-        wishes[len(sources) - clipped - 1] = END_ID
-    drafted, places = laws.places(verdicts, wishes, sampling, rng)
-    own = [] if sources[-1:] in ([], [Source.ACCEPTED]) else [places.replacement[len(sources) - 1]]
-    emitted = [*drafted[: len(sources) - len(own)], *own][: len(sources) - clipped]
+        wishes[len(sources) - 1] = END_ID
+    drafted, places = laws.places(verdicts, wishes, sampling, rule, rng)
+    kept = outcome.count("A")
+    emitted = [*drafted[:kept], *places.replacement[kept : len(sources)]]
     cache = start + len(emitted) - 1
     return Round(
         index=index,
@@ -80,7 +81,7 @@ def make_round(
         drafted=drafted,
         verdicts=verdicts,
         emitted=np.array(emitted, dtype=np.int32),
-        sources=np.array(sources[: len(emitted)], dtype=np.int8),
+        sources=np.array(sources, dtype=np.int8),
         clipped=clipped,
         draft_stop=DraftStop.GAMMA if gamma in (None, len(outcome)) else DraftStop.LIMIT,
         end=end,
@@ -111,7 +112,7 @@ def make_trace(
     """A run whose rounds fared as ``outcomes`` say, one string a round (see ``make_round``).
 
     Args:
-        rule, sampling: ``sampling`` holds in every round; use temperature 0 with "greedy".
+        rule, sampling: of the run, and of every round.
         end: why the run ended with the last round, or None while it goes on.
         flags, times: of the first rounds; the others are clean and take the usual time.
         gamma: draft length asked for in every round; by default what each round drafted.
@@ -136,6 +137,7 @@ def make_trace(
             index=index,
             start=len(PROMPT) + len(trace.emitted),
             gamma=gamma,
+            rule=rule,
             sampling=sampling,
             end=end if index == len(outcomes) - 1 else None,
             times=times[index] if index < len(times) else None,

@@ -1,6 +1,7 @@
 """Made-up p and q over a small vocabulary of words, and the full record of a round under them."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,68 +35,75 @@ def ids_of(item: Round) -> set[int]:
 
 
 def places(
-    verdicts: np.ndarray, wishes: list[int], sampling: Sampling, rng: np.random.Generator
+    verdicts: np.ndarray, wishes: list[int], sampling: Sampling, rule: str, rng: np.random.Generator
 ) -> tuple[np.ndarray, Places]:
     """Drafted tokens (int32 [K]) and a record in which they fare as ``verdicts`` say.
 
     ``wishes`` [K+1] are the tokens the run should emit if it comes to emit one at that place.
     """
-    rows = [_place(Verdict(v), wish, sampling, rng) for v, wish in zip(verdicts, wishes, strict=False)]
-    bonus = _target_only(wishes[-1], sampling, rng)
-    every = [*rows, bonus]
+    if rule == "greedy":
+        sampling = replace(sampling, temperature=0.0)
+    rows = [_place(Verdict(v), wish, sampling, rule, rng) for v, wish in zip(verdicts, wishes, strict=False)]
+    every = [*rows, _target_only(wishes[-1], sampling, rng)]
 
     def column(name: str, source: list[dict], *shape: int) -> np.ndarray:
         return np.array([row[name] for row in source], dtype=np.float64).reshape(len(source), *shape)
 
     drafted = np.array([row["token"] for row in rows], dtype=np.int32)
-    scalars = ("p", "q", "soft_p", "soft_q", "draft_u", "accept_u", "overlap", "draft_entropy", "kl")
+    scalars = ("p", "q", "soft_p", "soft_q", "draft_u", "accept_u", "overlap", "expected", "draft_entropy", "kl")
     record = Places(
         **{name: column(name, rows) for name in scalars},
         **{name: column(name, every) for name in ("correct_u", "target_entropy", "gap")},
-        expected=column("overlap", rows),
         replacement=np.array([row["replacement"] for row in every], dtype=np.int32),
         draft_interval=column("draft_interval", rows, 2),
         replacement_interval=column("replacement_interval", every, 2),
         residual_fallback=np.array([row["fallback"] for row in rows], dtype=bool),
         rank=np.array([row["rank"] for row in rows], dtype=np.int32),
-        top_target=_top("target", every),
-        top_draft=_top("draft", every),
-        top_residual=_top("own", every),
+        top_target=_top("seen_p", every),
+        top_draft=_top("seen_q", every),
+        top_residual=_top("residual", every),
     )
     return drafted, record
 
 
-def _place(verdict: Verdict, wish: int, sampling: Sampling, rng: np.random.Generator) -> dict:
+def _place(verdict: Verdict, wish: int, sampling: Sampling, rule: str, rng: np.random.Generator) -> dict:
     """One drafted place: logits shaped so that the verdict can happen, then draws that make it so."""
-    p_logits = 2 * rng.standard_normal(VOCAB)
-    q_logits = 0.7 * p_logits + 1.2 * rng.standard_normal(VOCAB)
-    p_logits[wish] = p_logits.max() + 1
-    if verdict is Verdict.ACCEPTED:
-        q_logits[wish] = q_logits.max() + rng.uniform(0.2, 1.6)
-    if verdict is Verdict.REJECTED:
-        wrong = int(rng.choice([id_ for id_ in range(VOCAB) if id_ != wish]))
-        q_logits[[wrong, wish]] = q_logits.max() + 1.5, q_logits.min()
-        p_logits[wrong] = np.median(p_logits)
+    p_logits, q_logits = _logits(verdict, wish, rng)
     soft_p, soft_q = (_softmax(x, sampling.temperature) for x in (p_logits, q_logits))
     p, q = _law(p_logits, sampling), _law(q_logits, sampling)
     forced = {Verdict.ACCEPTED: wish, Verdict.REJECTED: int(q_logits.argmax())}
     token = forced.get(verdict, _draw(q, rng.random()))
-    residual = np.maximum(p - q, 0)
-    fallback = residual.sum() <= 0
-    own = p if fallback else residual / residual.sum()
-    replacement = wish if verdict is Verdict.REJECTED else _draw(own, rng.random())
+    own = p if rule == "exact match" else _residual(p, q)
+    forced = {Verdict.ACCEPTED: token if rule == "exact match" else None, Verdict.REJECTED: wish}
+    replacement = forced.get(verdict)
+    replacement = _draw(own, rng.random()) if replacement is None else replacement
+    seen_p, seen_q = (soft_p, soft_q) if sampling.temperature == 0 else (p, q)
     with np.errstate(divide="ignore", invalid="ignore"):
-        kl = float(np.where(p > 0, p * np.log(p / q), 0).sum())
+        kl = float(np.where(seen_p > 0, seen_p * np.log(seen_p / seen_q), 0).sum())
     return {
-        "target": p, "draft": q, "own": own, "law_p": p, "law_q": q,
+        "seen_p": seen_p, "seen_q": seen_q, "residual": _residual(seen_p, seen_q),
         "token": token, "p": p[token], "q": q[token], "soft_p": soft_p[token], "soft_q": soft_q[token],
         "draft_interval": _interval(q, token), "draft_u": _inside(_interval(q, token), rng),
         "accept_u": _accept_u(verdict, min(1.0, p[token] / q[token]), rng),
         "replacement": replacement, "replacement_interval": _interval(own, replacement),
-        "correct_u": _inside(_interval(own, replacement), rng), "fallback": fallback,
-        "overlap": np.minimum(p, q).sum(), "kl": kl, "rank": int(np.flatnonzero(_ranking(p) == token)[0]),
-        "target_entropy": _entropy(p), "draft_entropy": _entropy(q), "gap": _gap(p_logits),
+        "correct_u": _inside(_interval(own, replacement), rng), "fallback": not (p > q).any(),
+        "overlap": np.minimum(p, q).sum(), "kl": kl, "rank": int(np.flatnonzero(_ranking(soft_p) == token)[0]),
+        "expected": (p * q if rule == "exact match" else np.minimum(p, q)).sum(),
+        "target_entropy": _entropy(seen_p), "draft_entropy": _entropy(seen_q), "gap": _gap(p_logits),
     }  # fmt: skip
+
+
+def _logits(verdict: Verdict, wish: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    p = 2 * rng.standard_normal(VOCAB)
+    q = 0.7 * p + 1.2 * rng.standard_normal(VOCAB)
+    p[wish] = p.max() + 1
+    if verdict is Verdict.ACCEPTED:
+        q[wish] = q.max() + rng.uniform(0.2, 1.6)
+    if verdict is Verdict.REJECTED:
+        wrong = int(rng.choice([id_ for id_ in range(VOCAB) if id_ != wish]))
+        q[[wrong, wish]] = q.max() + 1.5, q.min()
+        p[wrong] = np.median(p)
+    return p, q
 
 
 def _target_only(wish: int, sampling: Sampling, rng: np.random.Generator) -> dict:
@@ -103,22 +111,33 @@ def _target_only(wish: int, sampling: Sampling, rng: np.random.Generator) -> dic
     logits = 2 * rng.standard_normal(VOCAB)
     logits[wish] = logits.max() + 1
     p = _law(logits, sampling)
+    seen = _softmax(logits, 0.0) if sampling.temperature == 0 else p
     interval = _interval(p, wish)
     return {
-        "target": p, "draft": p, "own": p, "law_p": p, "law_q": np.full(VOCAB, np.nan),
+        "seen_p": seen, "seen_q": None, "residual": None,
         "replacement": wish, "replacement_interval": interval, "correct_u": _inside(interval, rng),
-        "target_entropy": _entropy(p), "gap": _gap(logits),
+        "target_entropy": _entropy(seen), "gap": _gap(logits),
     }  # fmt: skip
 
 
 def _top(name: str, rows: list[dict]) -> TopTokens:
-    ids = np.array([_ranking(row[name])[:TOP] for row in rows], dtype=np.int32)
-    return TopTokens(
-        ids=ids,
-        p=np.array([row["law_p"][i] for row, i in zip(rows, ids, strict=True)]),
-        q=np.array([row["law_q"][i] for row, i in zip(rows, ids, strict=True)]),
-        rest=np.array([max(0.0, 1 - row[name][i].sum()) for row, i in zip(rows, ids, strict=True)]),
-    )
+    """The top of one distribution at each place; where there is none, ids are 0 and the rest NaN."""
+    size = min(TOP, VOCAB)
+    ids = np.zeros((len(rows), size), dtype=np.int32)
+    p, q, rest = np.full(ids.shape, np.nan), np.full(ids.shape, np.nan), np.full(len(rows), np.nan)
+    for place, row in enumerate(rows):
+        if row[name] is None:
+            continue
+        ids[place] = _ranking(row[name])[:size]
+        p[place], rest[place] = row["seen_p"][ids[place]], max(0.0, 1 - row[name][ids[place]].sum())
+        if row["seen_q"] is not None:
+            q[place] = row["seen_q"][ids[place]]
+    return TopTokens(ids, p, q, rest)
+
+
+def _residual(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    left = np.maximum(p - q, 0)
+    return left / left.sum() if left.sum() > 0 else p
 
 
 def _softmax(logits: np.ndarray, temperature: float) -> np.ndarray:
