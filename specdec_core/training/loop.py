@@ -67,8 +67,16 @@ Report = Callable[[str], None]
 class Run:
     """One training run that can stop at any step and go on from its checkpoint."""
 
-    def __init__(self, model: nn.Module, loss: Loss, recipe: Recipe, checkpoint: Path, report: Report = print):
-        self.model, self.loss, self.recipe, self.checkpoint, self.report = model, loss, recipe, checkpoint, report
+    def __init__(
+        self, model: nn.Module, loss: Loss, recipe: Recipe, checkpoint: Path, report: Report = print
+    ):
+        self.model, self.loss, self.recipe, self.checkpoint, self.report = (
+            model,
+            loss,
+            recipe,
+            checkpoint,
+            report,
+        )
         self.optimizers = _optimizers(model, recipe)
         self.position = Position()
         self.recent = 0.0

@@ -39,7 +39,9 @@ def orthogonalise(matrices: Tensor, iterations: int = ITERATIONS) -> Tensor:
 class Muon(Optimizer):
     """Orthogonalised Nesterov momentum for matrices; use AdamW for everything else."""
 
-    def __init__(self, params: Iterable[Tensor], lr: float = 0.02, momentum: float = 0.95, weight_decay: float = 0.0):
+    def __init__(
+        self, params: Iterable[Tensor], lr: float = 0.02, momentum: float = 0.95, weight_decay: float = 0.0
+    ):
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()

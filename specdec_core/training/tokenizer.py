@@ -5,6 +5,7 @@ predictable pieces, and what is predictable is what a small draft can get right.
 embedding also stays a small part of a small model.
 """
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,9 @@ VOCABULARY = 1024
 FILES = ("tokenizer.json", "tokenizer_config.json")
 
 
-def train_tokenizer(stories: list[str], vocabulary: int = VOCABULARY, context: int = 1024) -> PreTrainedTokenizerFast:
+def train_tokenizer(
+    stories: list[str], vocabulary: int = VOCABULARY, context: int = 1024
+) -> PreTrainedTokenizerFast:
     """Learn a byte-level BPE whose token 0 ends a text. No token is added at the front."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -40,6 +43,15 @@ def _trainer(vocabulary: int) -> trainers.BpeTrainer:
     )
 
 
+def save_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Save the files, naming a class that releases of transformers before 5 know as well."""
+    tokenizer.save_pretrained(folder)
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text()) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    config.pop("backend", None)
+    path.write_text(json.dumps(config, indent=2) + "\n")
+
+
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
     """The tokenizer saved in a folder, from its files alone."""
     return AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -47,5 +59,5 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
 
 def encode_stories(tokenizer: PreTrainedTokenizerFast, stories: list[str]) -> np.ndarray:
     """One stream of token ids with the end token after each story."""
-    encoded = tokenizer(stories, add_special_tokens=False)["input_ids"]
+    encoded = tokenizer(stories, add_special_tokens=False, verbose=False)["input_ids"]
     return np.concatenate([np.array([*ids, END_ID], dtype=np.int64) for ids in encoded])

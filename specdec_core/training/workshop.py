@@ -8,7 +8,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from specdec_core.training.corpus import Split, load_split
-from specdec_core.training.tokenizer import encode_stories, load_tokenizer, train_tokenizer
+from specdec_core.training.tokenizer import encode_stories, load_tokenizer, save_tokenizer, train_tokenizer
 
 SEED = 7
 
@@ -29,9 +29,9 @@ class Workshop:
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:
         """The pair's tokenizer, learned from the training stories on first use."""
-        folder = self.work / "tokenizer"
+        folder = self.tokenizer_folder
         if not (folder / "tokenizer.json").exists():
-            train_tokenizer(self.split.train).save_pretrained(folder)
+            save_tokenizer(train_tokenizer(self.split.train), folder)
         return load_tokenizer(folder)
 
     @cached_property
@@ -41,6 +41,10 @@ class Workshop:
     @cached_property
     def held_out_stream(self) -> np.ndarray:
         return encode_stories(self.tokenizer, self.split.held_out)
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        return self.work / "tokenizer"
 
     @property
     def characters_per_token(self) -> float:

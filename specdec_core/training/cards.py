@@ -1,0 +1,108 @@
+"""Model cards: what a model is, what it learned from, what was measured, where it ends."""
+
+from specdec_core.training.corpus import HELD_OUT_SHARE
+
+BOOKS = (
+    "Household Tales by Brothers Grimm, translated by Margaret Hunt (1884)",
+    "Grimms' Fairy Tales, translated by Edgar Taylor and Marian Edwardes",
+    "Indian Fairy Tales, Joseph Jacobs (1892)",
+    "English Fairy Tales, Joseph Jacobs (1890)",
+    "Russian Fairy Tales, W. R. S. Ralston (1873)",
+    "The Blue Fairy Book, Andrew Lang (1889)",
+    "The Yellow Fairy Book, Andrew Lang (1894)",
+    "Aesop's Fables, translated by George Fyler Townsend (1867)",
+    "The Fables of Aesop, translated by V. S. Vernon Jones (1912)",
+    "The Fairy Tales of Charles Perrault, translated by A. E. Johnson",
+    "The Tales of Mother Goose, edited by Charles Welsh (1901)",
+    "Philippine Folk Tales",
+)
+
+_HEADER = """---
+license: apache-2.0
+language: en
+library_name: transformers
+pipeline_tag: text-generation
+---
+# {title}
+
+{summary}
+
+## Shape
+Llama architecture, {parameters:,} parameters: {layers} layer{plural}, hidden size {hidden}, {heads} heads of \
+{head_dim} dimensions, tied embeddings, context of {context} tokens, float16 weights. The tokenizer is a \
+byte-level BPE of {vocabulary} tokens, the same in all three models; token 0, `<|endoftext|>`, ends a text and \
+nothing is added at the front.
+
+## Data
+Public-domain English translations and retellings, as published by Project Gutenberg:
+
+{books}
+
+Editors' prefaces and notes were left out by simple rules, the end token was put between stories, and {held_out} % \
+of the stories were held out. All figures below are on held-out stories.
+"""
+
+_LIMITS = """
+## Use and limits
+Made for teaching: it is small enough to run live on a laptop while every probability is on show. It is no \
+source of facts, follows no instructions, knows no language but the English of old tales, and repeats the \
+views of its sources, which are over a century old. Characters outside English text survive the tokenizer but \
+were hardly seen in training.
+
+## Licence
+Apache-2.0. The texts are in the public domain.
+"""
+
+
+def header(title: str, summary: str, config, parameters: int) -> str:
+    """Title, shape and data: what the three cards share."""
+    return _HEADER.format(
+        title=title,
+        summary=summary,
+        parameters=parameters,
+        layers=config.num_hidden_layers,
+        plural="" if config.num_hidden_layers == 1 else "s",
+        hidden=config.hidden_size,
+        heads=config.num_attention_heads,
+        head_dim=config.head_dim,
+        context=f"{config.max_position_embeddings:,}",
+        vocabulary=f"{config.vocab_size:,}",
+        books="\n".join(f"- {book}" for book in BOOKS),
+        held_out=round(100 * HELD_OUT_SHARE),
+    )
+
+
+def target_card(top: str, training: str, report: dict) -> str:
+    """The target's card, with a sample of its text."""
+    quoted = "\n".join(f"> {line}  " for line in report["sample"].split("\n"))
+    loss = report["held_out_nats_per_character"]["target"]
+    return (
+        f"{top}\n## Training\n{training}\n\n## Measured\n{loss:.3f} nats a character on held-out stories.\n\n"
+        f"A sample of 300 tokens at temperature 0.7, as it came:\n\n{quoted}\n{_LIMITS}"
+    )
+
+
+def draft_card(top: str, training: str, report: dict, name: str) -> str:
+    """A draft's card, with its acceptance at each setting and its cost."""
+    measured = report["drafts"][name]
+    rows = "\n".join(_row(setting, values) for setting, values in measured["acceptance"].items())
+    cost, loss = measured["cost"], report["held_out_nats_per_character"][name]
+    return (
+        f"{top}\n## Training\n{training}\n\n## Measured\n"
+        f"With `folk-tales-target`, draft length {report['gamma']}, {len(report['prompts'])} held-out prompts of "
+        f"{report['new_tokens']} new tokens each:\n\n"
+        "| setting | overlap Σ min(p, q) | kept of tested | accepted per round | rounds |\n"
+        f"|---|---|---|---|---|\n{rows}\n\n"
+        "Overlap is the mean over tested places; under greedy it is the share of places where both models agree "
+        "on the most probable token.\n\n"
+        f"One draft step took {cost['draft_ms']:.2f} ms and one target pass {cost['target_ms']:.2f} ms (medians, "
+        f"{cost['processor']}, {cost['threads']} threads, float32), so c = {cost['c']:.2f}. On its own the draft "
+        f"reaches {loss:.3f} nats a character.\n{_LIMITS}"
+    )
+
+
+def _row(setting: str, values: dict) -> str:
+    return (
+        f"| {setting} | {values['overlap']:.3f} | {values['kept_of_tested']:.3f} "
+        f"| {values['accepted_per_round']:.2f} of 4 | {values['rounds']} |"
+    )

@@ -1,0 +1,163 @@
+"""How well the finished models do: overlap, acceptance and cost on held-out prompts.
+
+Everything is measured with the product's own decoder on exported weights, so the figures
+in the model cards are the figures a person sees in the app.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import mean, median
+
+from specdec_core.decoding.baseline import decode_plain
+from specdec_core.decoding.decoder import Decoder
+from specdec_core.decoding.types import Round, RoundSettings, RunSettings, Sampling
+from specdec_core.drafting.model import ModelDrafter
+from specdec_core.models.loading import load_spec
+from specdec_core.models.pair import Pair
+from specdec_core.models.registry import PairSpec
+from specdec_core.training.corpus import opening
+from specdec_core.training.language import nats_per_character
+from specdec_core.training.export import load_exported
+from specdec_core.training.workshop import Workshop
+
+GAMMA = 4
+PROMPTS = 20
+PROMPT_WORDS = 12
+NEW_TOKENS = 96
+SAMPLE_TOKENS = 300
+SETTINGS = {
+    "temperature 1": ("speculative sampling", Sampling(temperature=1.0)),
+    "temperature 0.7": ("speculative sampling", Sampling(temperature=0.7)),
+    "greedy": ("greedy", Sampling(temperature=0.0)),
+}
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What happened to the drafts of many rounds at one setting.
+
+    Attributes:
+        overlap: mean over tested places of the sum of min(p, q). Under greedy both laws have
+            one token each, so it is the share of places where the two agree.
+        kept_of_tested: accepted / tested.
+        accepted_per_round: accepted / rounds; the correction or bonus is not counted.
+        rounds, tested: what the means are taken over.
+    """
+
+    overlap: float
+    kept_of_tested: float
+    accepted_per_round: float
+    rounds: int
+    tested: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Medians in milliseconds, and c: one draft step in units of one target pass."""
+
+    target_ms: float
+    draft_ms: float
+    c: float
+    threads: int
+    processor: str
+
+
+def held_out_prompts(workshop: Workshop) -> list[str]:
+    """The first words of 20 stories that no model was trained on."""
+    return [opening(story, PROMPT_WORDS) for story in workshop.split.held_out[:PROMPTS]]
+
+
+def pair_of(workshop: Workshop, draft: str) -> Pair:
+    """The target and one of the drafts, loaded as the app loads them."""
+    spec = PairSpec(
+        key=draft,
+        title=draft,
+        summary="",
+        target_dir=workshop.model_folder("target"),
+        draft_dir=workshop.model_folder(draft),
+        licence="Apache-2.0",
+    )
+    return load_spec(spec, "cpu")
+
+
+def measure_acceptance(pair: Pair, prompts: Sequence[str], rule: str, sampling: Sampling) -> Acceptance:
+    """Run every prompt to its end and take means over all tested places."""
+    rounds = [
+        done for seed, prompt in enumerate(prompts) for done in _rounds(pair, prompt, rule, sampling, seed)
+    ]
+    return summarise(rounds)
+
+
+def summarise(rounds: Sequence[Round]) -> Acceptance:
+    """Means over the tested places of some recorded rounds."""
+    tested, accepted = sum(r.tested for r in rounds), sum(r.accepted for r in rounds)
+    return Acceptance(
+        overlap=mean(beta for r in rounds for beta in r.places.overlap[: r.tested]),
+        kept_of_tested=accepted / tested,
+        accepted_per_round=accepted / len(rounds),
+        rounds=len(rounds),
+        tested=tested,
+    )
+
+
+def _rounds(pair: Pair, prompt: str, rule: str, sampling: Sampling, seed: int) -> list[Round]:
+    decoder = Decoder(pair.target(), ModelDrafter(pair.draft(), "draft"), _run(pair, prompt, rule, seed))
+    decoder.prefill()
+    return list(decoder.rounds(RoundSettings(GAMMA, sampling)))
+
+
+def _run(pair: Pair, prompt: str, rule: str, seed: int, tokens: int = NEW_TOKENS) -> RunSettings:
+    return RunSettings(pair.encode(prompt), rule=rule, seed=seed, max_new_tokens=tokens, end_ids=pair.end_ids)
+
+
+def measure_cost(pair: Pair, prompts: Sequence[str]) -> Cost:
+    """Time draft steps inside rounds and target passes of plain decoding, prompt by prompt.
+
+    The two take turns, so that a disturbance of the machine falls on both.
+    """
+    steps, passes = [], []
+    for seed, prompt in enumerate(prompts):
+        rounds = _rounds(pair, prompt, "speculative sampling", Sampling(), seed)
+        steps += [step for done in rounds for step in done.times.draft]
+        run = _run(pair, prompt, "speculative sampling", seed)
+        passes += [token.seconds for token in decode_plain(pair.target(), run, Sampling())]
+    draft, target = median(steps), median(passes)
+    return Cost(1e3 * target, 1e3 * draft, draft / target, pair.machine.threads, pair.machine.processor)
+
+
+def sample_text(pair: Pair, prompt: str, seed: int, sampling: Sampling) -> str:
+    """A prompt and the target's own continuation of at most 300 tokens."""
+    run = _run(pair, prompt, "speculative sampling", seed, SAMPLE_TOKENS)
+    ids = [token.id for token in decode_plain(pair.target(), run, sampling)]
+    return pair.tokenizer.decode([*run.prompt_ids, *ids], skip_special_tokens=True)
+
+
+def held_out_nats(workshop: Workshop, name: str) -> float:
+    """Nats a character of one exported model on all held-out stories."""
+    characters = sum(map(len, workshop.split.held_out))
+    return nats_per_character(
+        load_exported(workshop.model_folder(name)), workshop.held_out_stream, characters
+    )
+
+
+def measure(workshop: Workshop, drafts: Sequence[str]) -> dict:
+    """Everything the model cards quote, as plain data."""
+    prompts = held_out_prompts(workshop)
+    result = {"gamma": GAMMA, "new_tokens": NEW_TOKENS, "prompts": prompts, "drafts": {}}
+    result["held_out_nats_per_character"] = {n: held_out_nats(workshop, n) for n in ("target", *drafts)}
+    for name in drafts:
+        pair = pair_of(workshop, name)
+        measured = {k: asdict(measure_acceptance(pair, prompts, *v)) for k, v in SETTINGS.items()}
+        result["drafts"][name] = {"acceptance": measured, "cost": asdict(measure_cost(pair, prompts))}
+    result["sample"] = sample_text(pair, "Once upon a time", workshop.seed, Sampling(temperature=0.7))
+    return result
+
+
+def write_report(path: Path, result: dict) -> None:
+    """Write the report as JSON, in one step."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(partial, path)
