@@ -19,8 +19,8 @@ from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import Pair
 from specdec_core.models.registry import PairSpec
 from specdec_core.training.corpus import opening
-from specdec_core.training.language import nats_per_character
 from specdec_core.training.export import load_exported
+from specdec_core.training.language import nats_per_character
 from specdec_core.training.workshop import Workshop
 
 GAMMA = 4
