@@ -28,26 +28,26 @@ pipeline_tag: text-generation
 {summary}
 
 ## Shape
-Llama architecture, {parameters:,} parameters: {layers} layer{plural}, hidden size {hidden}, {heads} heads of \
-{head_dim} dimensions, tied embeddings, context of {context} tokens, float16 weights. The tokenizer is a \
-byte-level BPE of {vocabulary} tokens, the same in all three models; token 0, `<|endoftext|>`, ends a text and \
-nothing is added at the front.
+Llama architecture, {parameters:,} parameters: {layers} layer{plural}, hidden size {hidden}, {heads} heads \
+of {head_dim} dimensions, tied embeddings, context of {context} tokens, float16 weights. The tokenizer is a \
+byte-level BPE of {vocabulary} tokens, the same in all three models; token 0, `<|endoftext|>`, ends a text \
+and nothing is added at the front.
 
 ## Data
 Public-domain English translations and retellings, as published by Project Gutenberg:
 
 {books}
 
-Editors' prefaces and notes were left out by simple rules, the end token was put between stories, and {held_out} % \
-of the stories were held out. All figures below are on held-out stories.
+Editors' prefaces and notes were left out by simple rules, the end token was put between stories, and {held_out} \
+% of the stories were held out. All figures below are on held-out stories.
 """
 
 _LIMITS = """
 ## Use and limits
 Made for teaching: it is small enough to run live on a laptop while every probability is on show. It is no \
 source of facts, follows no instructions, knows no language but the English of old tales, and repeats the \
-views of its sources, which are over a century old. Characters outside English text survive the tokenizer but \
-were hardly seen in training.
+views of its sources, which are over a century old. Characters outside English text survive the tokenizer \
+but were hardly seen in training.
 
 ## Licence
 Apache-2.0. The texts are in the public domain.
@@ -89,15 +89,15 @@ def draft_card(top: str, training: str, report: dict, name: str) -> str:
     cost, loss = measured["cost"], report["held_out_nats_per_character"][name]
     return (
         f"{top}\n## Training\n{training}\n\n## Measured\n"
-        f"With `folk-tales-target`, draft length {report['gamma']}, {len(report['prompts'])} held-out prompts of "
-        f"{report['new_tokens']} new tokens each:\n\n"
+        f"With `folk-tales-target`, draft length {report['gamma']}, {len(report['prompts'])} held-out prompts "
+        f"of {report['new_tokens']} new tokens each:\n\n"
         "| setting | overlap Σ min(p, q) | kept of tested | accepted per round | rounds |\n"
         f"|---|---|---|---|---|\n{rows}\n\n"
-        "Overlap is the mean over tested places; under greedy it is the share of places where both models agree "
-        "on the most probable token.\n\n"
-        f"One draft step took {cost['draft_ms']:.2f} ms and one target pass {cost['target_ms']:.2f} ms (medians, "
-        f"{cost['processor']}, {cost['threads']} threads, float32), so c = {cost['c']:.2f}. On its own the draft "
-        f"reaches {loss:.3f} nats a character.\n{_LIMITS}"
+        "Overlap is the mean over tested places; under greedy it is the share of places where both models "
+        "agree on the most probable token.\n\n"
+        f"One draft step took {cost['draft_ms']:.2f} ms and one target pass {cost['target_ms']:.2f} ms "
+        f"(medians, {cost['processor']}, {cost['threads']} threads, float32), so c = {cost['c']:.2f}. On its own the "
+        f"draft reaches {loss:.3f} nats a character.\n{_LIMITS}"
     )
 
 

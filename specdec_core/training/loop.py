@@ -113,7 +113,7 @@ class Run:
         if state is None:
             return
         self.model.load_state_dict(state["model"])
-        for optimizer, saved in zip(self.optimizers, state["optimizers"]):
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
         self.position, self.recent = Position(**state["position"]), state["recent"]
 
@@ -144,9 +144,11 @@ class Run:
     def _line(self) -> str:
         at, progress = self.position, self.progress
         left = at.seconds * (1 - progress) / max(progress, 1e-9)
+        loss = f"{self.recent * self.recipe.loss_scale:.4f} {self.recipe.loss_unit}"
+        speed = at.tokens / max(at.seconds, 1e-9)
         return (
-            f"step {at.step:5d}  {at.tokens / 1e6:6.2f} M tokens  loss {self.recent * self.recipe.loss_scale:.4f} {self.recipe.loss_unit}"
-            f"  {at.tokens / max(at.seconds, 1e-9):6.0f} tokens/s  {progress:4.0%} done, {left / 60:.1f} min left"
+            f"step {at.step:5d}  {at.tokens / 1e6:6.2f} M tokens  loss {loss}"
+            f"  {speed:6.0f} tokens/s  {progress:4.0%} done, {left / 60:.1f} min left"
         )
 
 

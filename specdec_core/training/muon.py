@@ -53,7 +53,7 @@ class Muon(Optimizer):
 
     def _step_batch(self, batch: list[Tensor], group: dict) -> None:
         updates = orthogonalise(torch.stack([_wide(self._nesterov(p, group["momentum"])) for p in batch]))
-        for parameter, update in zip(batch, updates):
+        for parameter, update in zip(batch, updates, strict=True):
             rows, columns = parameter.shape
             scale = max(1.0, rows / columns) ** 0.5
             parameter.mul_(1 - group["lr"] * group["weight_decay"])

@@ -114,11 +114,13 @@ _SUMMARIES = {
     ),
     "draft": (
         "Folk tales: draft",
-        "A one-layer model distilled from `folk-tales-target`: it proposes tokens that the target mostly keeps.",
+        "A one-layer model distilled from `folk-tales-target`: it proposes tokens that the target mostly "
+        "keeps.",
     ),
     "draft-weak": (
         "Folk tales: weak draft",
-        "A very small model that saw very little text, kept weak on purpose: it shows what a poor guess costs.",
+        "A very small model that saw very little text, kept weak on purpose: it shows what a poor guess "
+        "costs.",
     ),
 }
 
@@ -131,14 +133,14 @@ def _header(workshop: Workshop, name: str) -> str:
 def _trainings(workshop: Workshop, plan: Plan) -> dict[str, str]:
     material = plan.material
     return {
-        "target": f"{_spent(workshop, 'target')} of next-token prediction, batches of 16 windows of 256 tokens, "
-        "the last 15 % in windows of 1,024. Muon for the matrices of the blocks, AdamW for the embedding and "
+        "target": f"{_spent(workshop, 'target')} of next-token prediction, batches of 16 windows of 256 "
+        "tokens, the last 15 % in windows of 1,024. Muon for the matrices of the blocks, AdamW for the embedding and "
         "the norms, a trapezoidal learning rate that falls over the second half.",
         "draft": f"{_spent(workshop, 'draft')} of distillation on the target's logits: "
         f"{material.short:,} samples of 256 tokens and {material.long:,} of 1,024 written by the target "
         "(three in four batches at temperature 1, one at 0.7), and "
-        f"{material.text:,} passages of 1,024 tokens from the corpus. The loss is forward KL for the first 40 %, "
-        "then 1 − Σ min(p, q), the probability that a draft is rejected, itself; every fourth step at "
+        f"{material.text:,} passages of 1,024 tokens from the corpus. The loss is forward KL for the first "
+        "40 %, then 1 − Σ min(p, q), the probability that a draft is rejected, itself; every fourth step at "
         "temperature 0.7. Muon and AdamW as for the target.",
         "draft-weak": f"{WEAK_BUDGET.tokens:,} tokens of next-token prediction on the corpus, a few seconds, "
         "with the target's optimizers. It never saw the target.",
@@ -147,4 +149,5 @@ def _trainings(workshop: Workshop, plan: Plan) -> dict[str, str]:
 
 def _spent(workshop: Workshop, name: str) -> str:
     position = load_checkpoint(workshop.checkpoint(name))["position"]
-    return f"{position['tokens'] / 1e6:.2f} million tokens in {position['seconds'] / 60:.0f} minutes on two CPU cores"
+    tokens, minutes = position["tokens"] / 1e6, position["seconds"] / 60
+    return f"{tokens:.2f} million tokens in {minutes:.0f} minutes on two CPU cores"

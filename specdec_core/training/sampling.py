@@ -30,7 +30,7 @@ class PreallocatedLayer(DynamicLayer):
     def update(self, key_states: Tensor, value_states: Tensor, *args, **kwargs) -> tuple[Tensor, Tensor]:
         self.is_initialized = True
         end = self.length + key_states.shape[-2]
-        for buffer, states in zip(self.buffers, (key_states, value_states)):
+        for buffer, states in zip(self.buffers, (key_states, value_states), strict=True):
             buffer[:, :, self.length : end] = states
         self.length = end
         self.keys, self.values = (buffer[:, :, :end] for buffer in self.buffers)
