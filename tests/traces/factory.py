@@ -57,7 +57,8 @@ def make_round(
             tested, ``-`` not needed; "" drafts nothing.
         gamma: draft length asked for; by default the number of letters.
         end: why the run ends with this round; with ``END_TOKEN`` the last emitted token is it.
-        bonus: whether a bonus follows accepted drafts; by default only while the run goes on.
+        bonus: whether a bonus follows accepted drafts; by default only while the run goes on,
+            and always if nothing was drafted.
         clipped: how many of the drafts that are not needed had passed the test.
         times: seconds; by default those of a small pair on two processor threads.
         record: whether ``places`` is filled.
@@ -65,7 +66,7 @@ def make_round(
     """
     rng = np.random.default_rng([seed, index])
     verdicts = np.array([VERDICTS[letter] for letter in outcome], dtype=np.int8)
-    sources = _sources(outcome, end is None if bonus is None else bonus)
+    sources = _sources(outcome, (end is None or not outcome) if bonus is None else bonus)
     wishes = [STORY[(start + i) % len(STORY)] for i in range(len(outcome) + 1)]
     if end is EndReason.END_TOKEN:
         wishes[len(sources) - 1] = END_ID

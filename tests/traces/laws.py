@@ -9,8 +9,9 @@ from specdec_core.decoding.types import TOP, Places, Round, Sampling, TopTokens,
 
 WORDS = re.compile(r" ?\w+|<b>|</|[^\w ]")
 TALE = WORDS.findall(
-    "Once upon a time there was a king who had three daughters, and the youngest was so fair that the sun "
-    "himself marvelled whenever he shone in her face.\nNear the castle lay a dark wood, and in the wood a well."
+    "Once upon a time there was a king who had three daughters, and the youngest was so fair that the "
+    "sun himself marvelled whenever he shone in her face.\n"
+    "Near the castle lay a dark wood, and in the wood a well."
 )
 OTHERS = WORDS.findall(" queen little old man wolf forest went said to of not one day it they<b>$*&_`</")
 EMOJI = [bytes([byte]) for byte in "👩".encode()]
@@ -50,9 +51,9 @@ def places(
         return np.array([row[name] for row in source], dtype=np.float64).reshape(len(source), *shape)
 
     drafted = np.array([row["token"] for row in rows], dtype=np.int32)
-    scalars = ("p", "q", "soft_p", "soft_q", "draft_u", "accept_u", "overlap", "expected", "draft_entropy", "kl")
+    scalars = ("p", "q", "soft_p", "soft_q", "draft_u", "accept_u", "overlap", "expected")
     record = Places(
-        **{name: column(name, rows) for name in scalars},
+        **{name: column(name, rows) for name in (*scalars, "draft_entropy", "kl")},
         **{name: column(name, every) for name in ("correct_u", "target_entropy", "gap")},
         replacement=np.array([row["replacement"] for row in every], dtype=np.int32),
         draft_interval=column("draft_interval", rows, 2),
@@ -87,7 +88,8 @@ def _place(verdict: Verdict, wish: int, sampling: Sampling, rule: str, rng: np.r
         "accept_u": _accept_u(verdict, min(1.0, p[token] / q[token]), rng),
         "replacement": replacement, "replacement_interval": _interval(own, replacement),
         "correct_u": _inside(_interval(own, replacement), rng), "fallback": not (p > q).any(),
-        "overlap": np.minimum(p, q).sum(), "kl": kl, "rank": int(np.flatnonzero(_ranking(soft_p) == token)[0]),
+        "overlap": np.minimum(p, q).sum(), "kl": kl,
+        "rank": int(np.flatnonzero(_ranking(soft_p) == token)[0]),
         "expected": (p * q if rule == "exact match" else np.minimum(p, q)).sum(),
         "target_entropy": _entropy(seen_p), "draft_entropy": _entropy(seen_q), "gap": _gap(p_logits),
     }  # fmt: skip
