@@ -1,0 +1,17 @@
+"""Explore: one run of speculative decoding, round by round and token by token."""
+
+import streamlit as st
+
+from specdec_core.ui import charts, controls, machine, rounds, session, shell
+
+top = shell.frame()
+session.restore()
+state = session.current()
+
+with st.sidebar:
+    controls.panel()
+
+with top:
+    machine.watch(state)
+rounds.view(state)
+charts.view(state)

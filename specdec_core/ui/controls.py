@@ -1,0 +1,159 @@
+"""The side panel: a new run, what holds from the next round on, keeping and sharing.
+
+The controls are grouped by when they act. One fragment draws them all, so that moving a
+slider redraws the panel alone, never the charts.
+"""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from specdec_core.models.registry import PAIRS
+from specdec_core.traces import json_codec
+from specdec_core.ui import actions, session
+from specdec_core.ui.settings import (
+    MAX_GAMMA,
+    MAX_SEED,
+    MAX_TEMPERATURE,
+    MAX_TOKENS,
+    MAX_TOP_K,
+    MIN_TOP_P,
+    PROMPT_LIMIT,
+    RULES,
+    link,
+)
+
+_EXAMPLES = Path(__file__).parents[2] / "assets" / "examples.toml"
+_GREEDY_REASON = "The greedy rule compares the most probable tokens of both models, so this changes nothing."
+_KEYS_HELP = "B back, N next round, P play or pause. They never act while you are typing."
+
+
+@st.fragment(key="panel")
+def panel() -> None:
+    """Draw the side panel."""
+    _new_run()
+    _from_next_round()
+    _keep_and_share()
+
+
+def _new_run() -> None:
+    _heading("New run")
+    st.selectbox(
+        "Pair",
+        tuple(PAIRS),
+        format_func=lambda key: PAIRS[key].title,
+        key=session.key("pair"),
+        persist_state="session",
+        help=_literal(PAIRS[session.chosen().pair].summary),
+    )
+    st.text_area(
+        "Prompt",
+        key=session.key("prompt"),
+        persist_state="session",
+        max_chars=PROMPT_LIMIT,
+        height=86,
+    )
+    st.selectbox(
+        "Examples",
+        _examples(),
+        index=None,
+        placeholder="Choose an example prompt",
+        label_visibility="collapsed",
+        key="example",
+        on_change=_take_example,
+    )
+    seed, rule = st.columns([2, 3], gap="small")
+    seed.number_input("Seed", 0, MAX_SEED, key=session.key("seed"), persist_state="session", step=1)
+    rule.selectbox("Rule", RULES, format_func=str.capitalize, key=session.key("rule"), persist_state="session")
+    st.number_input(
+        "At most, new tokens", 1, MAX_TOKENS, key=session.key("max_tokens"), persist_state="session", step=16
+    )
+    st.button("Run live", key="run_live", type="primary", width="stretch", on_click=actions.start)
+
+
+def _from_next_round() -> None:
+    state = session.current()
+    _heading(f"From round {len(state.trace.rounds) + 1} on" if state.live else "From the next round on")
+    greedy = _rule_in_force() == "greedy"
+    reason = _GREEDY_REASON if greedy else None
+    st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"), persist_state="session")
+    st.slider(
+        "Temperature",
+        0.0,
+        MAX_TEMPERATURE,
+        step=0.05,
+        key=session.key("temperature"),
+        persist_state="session",
+        disabled=greedy,
+        help=reason,
+    )
+    st.slider(
+        "Top-k (0 is off)",
+        0,
+        MAX_TOP_K,
+        key=session.key("top_k"),
+        persist_state="session",
+        disabled=greedy,
+        help=reason,
+    )
+    st.slider(
+        "Top-p (1 is off)",
+        MIN_TOP_P,
+        1.0,
+        step=0.01,
+        key=session.key("top_p"),
+        persist_state="session",
+        disabled=greedy,
+        help=reason,
+    )
+    if greedy:
+        st.caption(_GREEDY_REASON)
+
+
+def _keep_and_share() -> None:
+    _heading("Keep and share")
+    with st.popover("Copy link", width="stretch"):
+        st.caption("Opens the page with these settings.")
+        st.code(link(session.chosen(), st.context.url or ""), language=None, wrap_lines=True)
+    trace = session.current().trace
+    st.download_button(
+        "Export trace",
+        lambda: json_codec.dumps(trace),
+        file_name="trace.json",
+        mime="application/json",
+        key="export",
+        width="stretch",
+        on_click="ignore",
+    )
+    st.toggle("Single-key shortcuts", key="single_keys", persist_state="session", help=_KEYS_HELP)
+
+
+def _rule_in_force() -> str:
+    """The rule of the live run, else the one a new run would have."""
+    state = session.current()
+    return state.trace.run.rule if state.live else session.chosen().rule
+
+
+def _take_example() -> None:
+    title = st.session_state["example"]
+    if title in _examples():
+        st.session_state[session.key("prompt")] = _examples()[title]
+        st.session_state["example"] = None
+
+
+@cache
+def _examples() -> dict[str, str]:
+    """Text of each example prompt by its title."""
+    prompts = tomllib.loads(_EXAMPLES.read_text(encoding="utf-8"))["prompt"]
+    return {prompt["title"]: prompt["text"] for prompt in prompts}
+
+
+def _heading(text: str) -> None:
+    st.html(f'<h2 class="group">{text}</h2>')
+
+
+def _literal(text: str) -> str:
+    """Text with the characters escaped that Markdown would act on."""
+    return "".join(f"\\{char}" if char in "\\`*_{}[]()<>#+-.!|$:~" else char for char in text)

@@ -1,0 +1,129 @@
+"""Measuring in the background what a run needs for its speeds.
+
+The cost table and the target alone are timed when a run starts. Rounds stepped by hand are
+replayed without pauses once the visitor has paused for a moment. All of it takes turns with
+the visitor's own rounds, so it never keeps them waiting for more than one.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+from specdec_core.decoding.types import Sampling
+
+if TYPE_CHECKING:
+    from specdec_core.experiments.live import LiveRun
+
+_LOG = logging.getLogger(__name__)
+
+IDLE_SECONDS = 1.0
+"""A pause this long lets a replay begin."""
+
+BASELINE_TRIES = 2
+"""A baseline that others disturbed is timed once more, after a pause."""
+
+STALE_SHARE = 0.1
+"""A replay that lacks no more than this share of the rounds need not be made again."""
+
+
+class Timing:
+    """The background measurements of one live run.
+
+    A thread lives only while there is something to measure, so none outlives its visitor for long.
+
+    Args:
+        live: the run.
+        sampling: settings of the plain decoding it is compared with.
+    """
+
+    def __init__(self, live: "LiveRun", sampling: Sampling) -> None:
+        self._live, self._sampling = live, sampling
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._working = False
+        self._last_activity = 0.0
+        self._baseline_stale, self._tries = True, 0
+        self.doing = ""
+        self.trouble = ""
+        self._work_on()
+
+    def touch(self) -> None:
+        """Note that the visitor has just made a round."""
+        self._last_activity = monotonic()
+        self._work_on()
+
+    def again(self, sampling: Sampling) -> None:
+        """Time the target alone anew, with these settings."""
+        self._sampling, self._baseline_stale, self._tries = sampling, True, 0
+        self._work_on()
+
+    def stop(self) -> None:
+        """Measure nothing more."""
+        self._stopped.set()
+
+    @property
+    def working(self) -> bool:
+        """Whether a measurement is in progress or about to begin."""
+        return self._working
+
+    def _work_on(self) -> None:
+        with self._lock:
+            if not self._working and not self._stopped.is_set():
+                self._working = True
+                threading.Thread(target=self._work, name="measuring", daemon=True).start()
+
+    def _work(self) -> None:
+        while work := self._next_or_rest():
+            try:
+                work()
+            except Exception as error:
+                # Whatever it was, the run itself goes on; only its speeds stay unknown.
+                _LOG.exception("measuring failed")
+                self.trouble = f"The speeds could not be measured: {error}."
+                self._stopped.set()
+
+    def _next_or_rest(self) -> Callable[[], None] | None:
+        with self._lock:
+            work = None if self._stopped.is_set() else self._due()
+            if work is None:
+                self._working, self.doing = False, ""
+            return work
+
+    def _due(self) -> Callable[[], None] | None:
+        trace = self._live.trace
+        if trace.costs is None:
+            return self._costs
+        if self._baseline_stale and self._tries < BASELINE_TRIES:
+            return self._baseline
+        lacking = len(trace.rounds) - len(trace.replay)
+        enough = 0 if self._live.ended else STALE_SHARE * len(trace.rounds)
+        if lacking > enough and not all(item.flags.clean for item in trace.rounds):
+            return self._replay
+        return None
+
+    def _costs(self) -> None:
+        self.doing = "measuring c and v"
+        self._live.measure_costs()
+
+    def _baseline(self) -> None:
+        if self._tries:
+            self._wait_for_a_pause()
+        self.doing = "timing the target alone"
+        self._tries += 1
+        self._baseline_stale = self._live.measure_baseline(self._sampling, cancel=self._stopped).contended
+
+    def _replay(self) -> None:
+        self._wait_for_a_pause()
+        self.doing = "replaying the rounds"
+        for _ in self._live.replay():
+            if self._stopped.is_set():
+                return
+        if len(self._live.trace.replay) < len(self._live.trace.rounds):
+            # Another run wanted the device, or a round came meanwhile: give way, then try again.
+            self._last_activity = monotonic()
+
+    def _wait_for_a_pause(self) -> None:
+        while not self._stopped.is_set() and (rest := self._last_activity + IDLE_SECONDS - monotonic()) > 0:
+            sleep(rest)

@@ -1,0 +1,88 @@
+"""Loading a pair once for all visitors, in the background.
+
+Importing torch and reading the weights takes seconds, during which the page already shows
+the recorded trace. So both happen in a thread of their own, and nothing imported by the
+pages imports torch.
+"""
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from specdec_core.models.loading import Pair
+
+_LOG = logging.getLogger(__name__)
+
+
+class PairUnavailable(Exception):
+    """The pair could not be loaded; the message is for the visitor."""
+
+
+class Loading:
+    """A pair on its way.
+
+    Args:
+        key: name of the pair, a key of ``models.registry.PAIRS``.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self._pair: Pair | None = None
+        self._trouble = ""
+        self._thread = threading.Thread(target=self._load, name=f"load {key}", daemon=True)
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether the pair has been loaded, or has failed to."""
+        return not self._thread.is_alive()
+
+    @property
+    def trouble(self) -> str:
+        """Why the pair could not be loaded, or ""."""
+        return self._trouble
+
+    def pair(self) -> "Pair":
+        """The pair; waits for it.
+
+        Raises:
+            PairUnavailable: it could not be loaded.
+        """
+        self._thread.join()
+        if self._pair is None:
+            raise PairUnavailable(self._trouble)
+        return self._pair
+
+    def _load(self) -> None:
+        try:
+            from specdec_core.models.loading import load_pair
+
+            self._pair = load_pair(self.key)
+        except (OSError, ValueError) as error:
+            _LOG.exception("loading the pair %s", self.key)
+            self._trouble = f"The pair could not be loaded: {error}"
+        except Exception:
+            _LOG.exception("loading the pair %s", self.key)
+            self._trouble = "The pair could not be loaded; the server's log says why."
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def loading(key: str) -> Loading:
+    """The one loading of a pair that all visitors share; the first call starts it."""
+    return Loading(key)
+
+
+def pair(key: str) -> "Pair":
+    """The pair, loaded now if need be; a failed loading is tried again the next time.
+
+    Raises:
+        PairUnavailable: it could not be loaded.
+    """
+    try:
+        return loading(key).pair()
+    except PairUnavailable:
+        loading.clear(key)
+        raise

@@ -1,0 +1,46 @@
+"""The badge that says what is on screen and where it was timed; it also watches work in progress."""
+
+import streamlit as st
+
+from specdec_core.ui import loading, session
+from specdec_core.ui.session import Session
+from specdec_core.ui.shell import badge
+
+_POLL_SECONDS = {"loading": 0.5, "live": 1.0}
+
+
+def watch(state: Session) -> None:
+    """Draw the badge; it looks now and then whether a pair or a measurement is ready."""
+    every = _POLL_SECONDS["live"] if state.live else None if _loaded() else _POLL_SECONDS["loading"]
+    st.fragment(_badge, run_every=every, key="badge")(_measured(state), len(state.trace.replay))
+
+
+def _badge(measured: tuple, replayed: int) -> None:
+    """Redraw the whole page when what it was drawn from has been overtaken."""
+    state = session.current()
+    st.html(badge(*_texts(state)))
+    at_rest = state.timing is None or not state.timing.working
+    news = _measured(state) != measured or (at_rest and len(state.trace.replay) != replayed)
+    if news and state.mode == "paused":
+        st.rerun()
+
+
+def _measured(state: Session) -> tuple:
+    """What comes in by itself while the visitor looks at the page."""
+    trace = state.trace
+    return _loaded(), trace.costs, trace.baseline, state.timing.trouble if state.timing else ""
+
+
+def _texts(state: Session) -> list[str]:
+    texts = [f"{'live' if state.live else 'recorded'} · {state.trace.conditions}"]
+    if state.timing and state.timing.doing:
+        texts.insert(0, f"{state.timing.doing} …")
+    if state.live and (waiting := state.live.pair.runner.waiting):
+        texts.insert(0, f"busy, {waiting} waiting")
+    if not _loaded():
+        texts.insert(0, "loading the pair …")
+    return texts
+
+
+def _loaded() -> bool:
+    return loading.loading(session.chosen().pair).done

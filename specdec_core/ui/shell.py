@@ -1,0 +1,68 @@
+"""The frame around every page: product name, navigation, style sheet.
+
+Streamlit runs a file in ``pages/`` alone, without ``app.py``, when it is the first thing a
+fresh server is asked for. So each page begins with ``frame()``, which notices that ``app.py``
+has not run and does its part.
+"""
+
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+PRODUCT = "Speculative decoding explorer"
+_STYLE = Path(__file__).with_name("shell.css")
+_ICON = Path(__file__).parents[2] / "assets" / "icon.png"
+_SHELL_RAN = "_shell_ran"
+
+
+def run() -> None:
+    """Configure the app and run the page that was asked for. Called by ``app.py`` alone."""
+    page = _navigation()
+    st.session_state[_SHELL_RAN] = True
+    page.run()
+
+
+def frame() -> DeltaGenerator:
+    """Draw what all pages share; the first call of every page.
+
+    Returns:
+        A container at the right end of the top line, for a badge.
+    """
+    if not st.session_state.pop(_SHELL_RAN, False):
+        _navigation()
+    st.html(_STYLE)
+    with st.container(key="masthead", horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f'<h1 class="wordmark">{PRODUCT}</h1>', width="content")
+        with st.container(key="pages", horizontal=True, gap="small", width="content"):
+            for page in _pages():
+                st.page_link(page)
+        return st.container(key="masthead_badge", width="stretch")
+
+
+def notice(text: str, kind: str = "status") -> None:
+    """Show a sentence literally, whatever it contains; ``kind`` is "status" or "alert"."""
+    st.html(f'<div class="notice {kind}" role="{kind}">{escape(text)}</div>')
+
+
+def badge(*texts: str) -> str:
+    """HTML of small rounded labels, each text shown literally."""
+    return "".join(f'<span class="badge">{escape(text)}</span>' for text in texts)
+
+
+def dark() -> bool:
+    """Whether the visitor's theme is dark, as far as Streamlit knows on this run."""
+    return st.context.theme.type == "dark"
+
+
+def _pages() -> list[st.Page]:
+    return [
+        st.Page("pages/explore.py", title="Explore", default=True),
+        st.Page("pages/theory.py", title="Theory"),
+    ]
+
+
+def _navigation() -> st.Page:
+    st.set_page_config(page_title=PRODUCT, page_icon=str(_ICON), layout="wide")
+    return st.navigation(_pages(), position="hidden")

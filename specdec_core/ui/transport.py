@@ -1,0 +1,63 @@
+"""The buttons that move through a run, and where the reader is."""
+
+import streamlit as st
+
+from specdec_core.ui import actions, session
+from specdec_core.ui.session import Session
+from specdec_core.ui.shell import badge
+
+
+def transport(state: Session) -> None:
+    """Draw the row of buttons."""
+    busy = state.mode != "paused"
+    with st.container(key="transport", horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Back",
+            key="back",
+            icon=":material/chevron_left:",
+            shortcut=_single("B"),
+            disabled=state.cursor.round < 0,
+            on_click=actions.back,
+        )
+        st.button(
+            "Next round",
+            key="next",
+            type="primary",
+            shortcut=_single("N"),
+            disabled=state.exhausted or busy,
+            on_click=actions.forward,
+        )
+        _play(state)
+        st.button(
+            "Run to end",
+            key="run_to_end",
+            disabled=state.exhausted or busy,
+            on_click=actions.run_to_end,
+        )
+        st.button("Reset", key="reset", disabled=state.newest < 0, on_click=actions.reset)
+        st.html(f'<div class="position" role="status">{_position(state)}</div>', width="content")
+
+
+def _play(state: Session) -> None:
+    playing = state.mode != "paused"
+    st.button(
+        "Pause" if playing else "Play",
+        key="play",
+        shortcut=_single("P"),
+        disabled=state.exhausted and not playing,
+        on_click=actions.set_mode,
+        args=("paused" if playing else "play",),
+    )
+
+
+def _position(state: Session) -> str:
+    shown, total = state.cursor.round + 1, len(state.trace.rounds)
+    texts = [f"round {shown} of {total}"]
+    if state.trace.end and state.cursor.round == state.newest:
+        texts.append(f"ended: {state.trace.end.value}")
+    return badge(*texts)
+
+
+def _single(key: str) -> str | None:
+    """A single-key shortcut, unless the visitor has switched them off."""
+    return key if st.session_state.get("single_keys", True) else None
