@@ -15,6 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from specdec_core.decoding.baseline import PlainToken, decode_plain, prefill_plain
+from specdec_core.decoding.checks import ModelFailure
 from specdec_core.decoding.decoder import Decoder, RunEnded
 from specdec_core.decoding.record import NoRecorder, Recorder
 from specdec_core.decoding.types import (
@@ -212,7 +213,8 @@ class LiveRun:
             if contended:
                 return
             times = (*times, again.times)
-            self._change(replay=times)
+            if len(times) > len(self._trace.replay):
+                self._change(replay=times)
             yield again.times
 
     def close(self) -> None:
@@ -227,7 +229,7 @@ class LiveRun:
             try:
                 item = self._decoder.step(settings, RoundFlags(cold=cold, single=single))
             except Exception as error:
-                self._decoder, self.failure = None, str(error) or type(error).__name__
+                self._decoder, self.failure = None, _failure(error)
                 raise
             return replace(item, flags=replace(item.flags, contended=turn.contended))
 
@@ -245,6 +247,13 @@ class LiveRun:
             self._trace = self._trace.with_(pieces=known, **changes)
 
 
+def _failure(error: Exception) -> str:
+    """What went wrong, in words for a visitor: a model's own fault, or only its kind."""
+    if isinstance(error, ModelFailure):
+        return str(error)
+    return f"an error in the model ({type(error).__name__})"
+
+
 def ids_of(item: Round) -> np.ndarray:
     """Every token id that a round's record mentions, each once; int [n], rising."""
     parts = [item.drafted, item.emitted]
@@ -254,7 +263,9 @@ def ids_of(item: Round) -> np.ndarray:
     return np.unique(np.concatenate(parts))
 
 
-def _pieces(pair: Pair, ids: Sequence[int], known: Mapping[int, bytes] = MappingProxyType({})) -> dict[int, bytes]:
+def _pieces(
+    pair: Pair, ids: Sequence[int], known: Mapping[int, bytes] = MappingProxyType({})
+) -> dict[int, bytes]:
     """The bytes of those ids that are not known yet."""
     return {id_: pair.piece(id_) for id_ in map(int, ids) if id_ not in known}
 

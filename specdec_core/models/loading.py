@@ -7,11 +7,14 @@ caches of its own. A few models and pairs stay loaded, the least recently used o
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging
 
 from specdec_core.models.checks import check_folder, check_pair, fingerprint
 from specdec_core.models.errors import PairError
@@ -93,16 +96,7 @@ def _make_pair(spec: PairSpec, device: torch.device) -> Pair:
 
 def _load_model(folder: Path, device: torch.device) -> LoadedModel:
     check_folder(folder)
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        module = AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32
-        )
-    except Exception as error:
-        # transformers raises whatever the file at fault makes it raise; all of it means the same here.
-        raise PairError(f"The model in {folder} cannot be read: {error}") from error
+    module, tokenizer = _read(folder)
     parameters = module.num_parameters()
     module.eval().requires_grad_(False).to(device)
     pack_linears(module)
@@ -117,6 +111,34 @@ def _load_model(folder: Path, device: torch.device) -> LoadedModel:
     model = LoadedModel(folder, module, tokenizer, info)
     _warm_up(model)
     return model
+
+
+def _read(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model in float32 and its tokenizer; nothing is fetched and no code is run."""
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        with _silence():
+            tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+            module = AutoModelForCausalLM.from_pretrained(
+                folder, use_safetensors=True, dtype=torch.float32, **local
+            )
+    except Exception as error:
+        # transformers raises whatever the file at fault makes it raise; all of it means the same here.
+        reason = str(error).strip().split("\n")[0]
+        raise PairError(f"The model in {folder} cannot be read: {reason}") from error
+    return module, tokenizer
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Without transformers' progress bars: a few megabytes take no time worth showing."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _warm_up(model: LoadedModel) -> None:

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from specdec_core.decoding.cache import CachedModel
-from specdec_core.models.registry import PairSpec
-from specdec_core.models.runner import Runner
 from specdec_core.models.pieces import token_pieces
 from specdec_core.models.prompt import encode_prompt
+from specdec_core.models.registry import PairSpec
+from specdec_core.models.runner import Runner
 from specdec_core.traces.trace import CostTable, Machine, ModelInfo, PairInfo
 
 COLD_ROUNDS = 2
@@ -69,7 +69,8 @@ class Pair:
         self.end_ids = _end_ids(target)
         self._target, self._draft = target, draft
         self._pieces = token_pieces(self.tokenizer, info.vocab_size)
-        self._lock = threading.Lock()
+        # Two locks: a round is counted while the device is held, and measuring waits for the device.
+        self._counting, self._measuring = threading.Lock(), threading.Lock()
         self._rounds = 0
         self._costs: CostTable | None = None
 
@@ -100,14 +101,14 @@ class Pair:
 
     def costs(self, measure: Callable[["Pair"], CostTable]) -> CostTable:
         """The pair's cost table, measured by the first who asks."""
-        with self._lock:
+        with self._measuring:
             if self._costs is None:
                 self._costs = measure(self)
             return self._costs
 
     def count_round(self) -> bool:
         """Note that a round begins; whether it is among the first after loading, hence cold."""
-        with self._lock:
+        with self._counting:
             self._rounds += 1
             return self._rounds <= COLD_ROUNDS
 

@@ -23,14 +23,14 @@ def token_pieces(tokenizer: Any, vocab_size: int) -> list[bytes]:
         vocab_size: V, number of ids of the model.
     """
     to_bytes = _byte_level_piece if _is_byte_level(tokenizer) else _other_piece
-    special = {id_: str(token) for id_, token in tokenizer.added_tokens_decoder.items()}
-    pieces = []
-    for id_, token in enumerate(tokenizer.convert_ids_to_tokens(list(range(min(vocab_size, len(tokenizer)))))):
-        known = special.get(id_)
-        pieces.append(_utf8(known) if known is not None else to_bytes(token))
-    return [piece if piece is not None else _unknown(id_) for id_, piece in enumerate(pieces)] + [
-        _unknown(id_) for id_ in range(len(pieces), vocab_size)
-    ]
+    pieces = [f"<id {id_}>".encode() for id_ in range(vocab_size)]
+    for token, id_ in tokenizer.get_vocab().items():
+        if id_ < vocab_size:
+            pieces[id_] = to_bytes(token)
+    for id_, token in tokenizer.added_tokens_decoder.items():
+        if id_ < vocab_size:
+            pieces[id_] = _utf8(str(token))
+    return pieces
 
 
 def byte_table() -> dict[str, int]:
@@ -58,15 +58,12 @@ def _is_byte_level(tokenizer: Any) -> bool:
     return spelt and any("Ġ" in token for token in tokens)
 
 
-def _byte_level_piece(token: str | None) -> bytes | None:
-    if token is None:
-        return None
-    return bytes(_BYTES[character] for character in token)
+def _byte_level_piece(token: str) -> bytes:
+    # A special token is spelt in plain text and replaced afterwards, hence the default.
+    return bytes(_BYTES.get(character, 0) for character in token)
 
 
-def _other_piece(token: str | None) -> bytes | None:
-    if token is None:
-        return None
+def _other_piece(token: str) -> bytes:
     if match := BYTE_FALLBACK.fullmatch(token):
         return bytes([int(match[1], 16)])
     return _utf8(token.replace(WORD_START, " "))
@@ -74,7 +71,3 @@ def _other_piece(token: str | None) -> bytes | None:
 
 def _utf8(text: str) -> bytes:
     return text.encode("utf-8", errors="replace")
-
-
-def _unknown(id_: int) -> bytes:
-    return f"<id {id_}>".encode()

@@ -41,5 +41,7 @@ def encode_prompt(tokenizer: Any, text: str, limit: int) -> tuple[int, ...]:
     if not ids:
         raise PromptError("The prompt is empty. Type at least one character.")
     if len(ids) > limit:
-        raise PromptError(f"The prompt has {len(ids):,} tokens; this pair reads at most {limit:,}. Shorten it.")
+        raise PromptError(
+            f"The prompt has {len(ids):,} tokens; this pair reads at most {limit:,}. Shorten it."
+        )
     return ids
