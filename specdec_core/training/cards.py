@@ -1,6 +1,11 @@
 """Model cards: what a model is, what it learned from, what was measured, where it ends."""
 
+from dataclasses import asdict
+
+from transformers import LlamaConfig
+
 from specdec_core.training.corpus import HELD_OUT_SHARE
+from specdec_core.training.distil import Material
 
 BOOKS = (
     "Household Tales by Brothers Grimm, translated by Margaret Hunt (1884)",
@@ -38,8 +43,8 @@ Public-domain English translations and retellings, as published by Project Guten
 
 {books}
 
-Editors' prefaces and notes were left out by simple rules, the end token was put between stories, and {held_out} \
-% of the stories were held out. All figures below are on held-out stories.
+Editors' prefaces and notes were left out by simple rules, the end token was put between stories, and \
+{held_out} % of the stories were held out. All figures below are on held-out stories.
 """
 
 _LIMITS = """
@@ -54,8 +59,47 @@ Apache-2.0. The texts are in the public domain.
 """
 
 
-def header(title: str, summary: str, config, parameters: int) -> str:
+SUMMARIES = {
+    "target": (
+        "Folk tales: target",
+        "A small language model that writes fairy tales: the target of the embedded pair, which is the "
+        "model whose distribution speculative decoding preserves.",
+    ),
+    "draft": (
+        "Folk tales: draft",
+        "A one-layer model distilled from `folk-tales-target`: it proposes tokens that the target mostly "
+        "keeps.",
+    ),
+    "draft-weak": (
+        "Folk tales: weak draft",
+        "A very small model that saw very little text, kept weak on purpose: it shows what a poor guess "
+        "costs.",
+    ),
+}
+
+_TRAINING = {
+    "target": """{spent} of next-token prediction, in batches of 16 windows of 256 tokens, the last 15 % of \
+them in windows of 1,024. Muon for the matrices of the blocks, AdamW for the embedding and the norms, a \
+trapezoidal learning rate that falls over the second half.""",
+    "draft": """{spent} of distillation on the target's logits: {short:,} samples of 256 tokens and {long:,} \
+of 1,024 written by the target (three in four batches at temperature 1, one at 0.7), and {text:,} passages \
+of 1,024 tokens from the corpus. The loss is forward KL for the first 40 %, then 1 − Σ min(p, q), the \
+probability that a draft is rejected; every fourth step is at temperature 0.7. Muon and AdamW as for the target.""",
+    "draft-weak": """{spent} of next-token prediction on the corpus with the target's optimizers. It never \
+saw the target.""",
+}
+
+
+def training_words(name: str, tokens: int, seconds: float, material: Material) -> str:
+    """How one model was trained, with what it spent and what it was given."""
+    duration = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
+    spent = f"{tokens / 1e6:.2f} million tokens in {duration} on two CPU cores"
+    return _TRAINING[name].format(spent=spent, **asdict(material))
+
+
+def header(name: str, config: LlamaConfig, parameters: int) -> str:
     """Title, shape and data: what the three cards share."""
+    title, summary = SUMMARIES[name]
     return _HEADER.format(
         title=title,
         summary=summary,
@@ -72,7 +116,14 @@ def header(title: str, summary: str, config, parameters: int) -> str:
     )
 
 
-def target_card(top: str, training: str, report: dict) -> str:
+def card(name: str, top: str, training: str, report: dict) -> str:
+    """The whole card of one model."""
+    if name == "target":
+        return _target_card(top, training, report)
+    return _draft_card(top, training, report, name)
+
+
+def _target_card(top: str, training: str, report: dict) -> str:
     """The target's card, with a sample of its text."""
     quoted = "\n".join(f"> {line}  " for line in report["sample"].split("\n"))
     loss = report["held_out_nats_per_character"]["target"]
@@ -82,22 +133,22 @@ def target_card(top: str, training: str, report: dict) -> str:
     )
 
 
-def draft_card(top: str, training: str, report: dict, name: str) -> str:
+def _draft_card(top: str, training: str, report: dict, name: str) -> str:
     """A draft's card, with its acceptance at each setting and its cost."""
     measured = report["drafts"][name]
     rows = "\n".join(_row(setting, values) for setting, values in measured["acceptance"].items())
     cost, loss = measured["cost"], report["held_out_nats_per_character"][name]
     return (
         f"{top}\n## Training\n{training}\n\n## Measured\n"
-        f"With `folk-tales-target`, draft length {report['gamma']}, {len(report['prompts'])} held-out prompts "
-        f"of {report['new_tokens']} new tokens each:\n\n"
+        f"With `folk-tales-target`, draft length {report['gamma']}, {len(report['prompts'])} held-out "
+        f"prompts of {report['new_tokens']} new tokens each:\n\n"
         "| setting | overlap Σ min(p, q) | kept of tested | accepted per round | rounds |\n"
         f"|---|---|---|---|---|\n{rows}\n\n"
         "Overlap is the mean over tested places; under greedy it is the share of places where both models "
         "agree on the most probable token.\n\n"
         f"One draft step took {cost['draft_ms']:.2f} ms and one target pass {cost['target_ms']:.2f} ms "
-        f"(medians, {cost['processor']}, {cost['threads']} threads, float32), so c = {cost['c']:.2f}. On its own the "
-        f"draft reaches {loss:.3f} nats a character.\n{_LIMITS}"
+        f"(medians, {cost['processor']}, {cost['threads']} threads, float32), so c = {cost['c']:.2f}. "
+        f"On its own the draft reaches {loss:.3f} nats a character.\n{_LIMITS}"
     )
 
 

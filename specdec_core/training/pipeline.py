@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 
 from transformers import LlamaForCausalLM
 
-from specdec_core.training.cards import draft_card, header, target_card
+from specdec_core.training.cards import card, header, training_words
 from specdec_core.training.checkpoint import load_checkpoint
 from specdec_core.training.distil import (
-    WEAK_BUDGET,
     Material,
     Shelves,
     train_draft,
@@ -98,56 +97,9 @@ def _export(workshop: Workshop, model: LlamaForCausalLM, name: str) -> None:
 
 
 def _write_cards(workshop: Workshop, plan: Plan, result: dict) -> None:
-    training = _trainings(workshop, plan)
-    target = target_card(_header(workshop, "target"), training["target"], result)
-    write_card(workshop.model_folder("target"), target)
-    for name in DRAFTS:
-        card = draft_card(_header(workshop, name), training[name], result, name)
-        write_card(workshop.model_folder(name), card)
-
-
-_SUMMARIES = {
-    "target": (
-        "Folk tales: target",
-        "A small language model that writes fairy tales: the target of the embedded pair, which is the "
-        "model whose distribution speculative decoding preserves.",
-    ),
-    "draft": (
-        "Folk tales: draft",
-        "A one-layer model distilled from `folk-tales-target`: it proposes tokens that the target mostly "
-        "keeps.",
-    ),
-    "draft-weak": (
-        "Folk tales: weak draft",
-        "A very small model that saw very little text, kept weak on purpose: it shows what a poor guess "
-        "costs.",
-    ),
-}
-
-
-def _header(workshop: Workshop, name: str) -> str:
-    model = load_exported(workshop.model_folder(name))
-    return header(*_SUMMARIES[name], model.config, parameters(model))
-
-
-def _trainings(workshop: Workshop, plan: Plan) -> dict[str, str]:
-    material = plan.material
-    return {
-        "target": f"{_spent(workshop, 'target')} of next-token prediction, batches of 16 windows of 256 "
-        "tokens, the last 15 % in windows of 1,024. Muon for the matrices of the blocks, AdamW for the embedding and "
-        "the norms, a trapezoidal learning rate that falls over the second half.",
-        "draft": f"{_spent(workshop, 'draft')} of distillation on the target's logits: "
-        f"{material.short:,} samples of 256 tokens and {material.long:,} of 1,024 written by the target "
-        "(three in four batches at temperature 1, one at 0.7), and "
-        f"{material.text:,} passages of 1,024 tokens from the corpus. The loss is forward KL for the first "
-        "40 %, then 1 − Σ min(p, q), the probability that a draft is rejected, itself; every fourth step at "
-        "temperature 0.7. Muon and AdamW as for the target.",
-        "draft-weak": f"{WEAK_BUDGET.tokens:,} tokens of next-token prediction on the corpus, a few seconds, "
-        "with the target's optimizers. It never saw the target.",
-    }
-
-
-def _spent(workshop: Workshop, name: str) -> str:
-    position = load_checkpoint(workshop.checkpoint(name))["position"]
-    tokens, minutes = position["tokens"] / 1e6, position["seconds"] / 60
-    return f"{tokens:.2f} million tokens in {minutes:.0f} minutes on two CPU cores"
+    for name in ("target", *DRAFTS):
+        model = load_exported(workshop.model_folder(name))
+        top = header(name, model.config, parameters(model))
+        spent = load_checkpoint(workshop.checkpoint(name))["position"]
+        training = training_words(name, spent["tokens"], spent["seconds"], plan.material)
+        write_card(workshop.model_folder(name), card(name, top, training, result))

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from safetensors import safe_open
+import torch
+from safetensors.torch import load_file
 
 MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
 NAMES = ("folk-tales-target", "folk-tales-draft", "folk-tales-draft-weak")
@@ -15,15 +16,17 @@ def _config(name: str) -> dict:
     return json.loads((MODELS / name / "config.json").read_text())
 
 
+def _weights(name: str) -> dict[str, torch.Tensor]:
+    return load_file(MODELS / name / "model.safetensors")
+
+
 def _parameters(name: str) -> int:
-    with safe_open(MODELS / name / "model.safetensors", "pt") as weights:
-        return sum(weights.get_tensor(key).numel() for key in weights.keys())
+    return sum(tensor.numel() for tensor in _weights(name).values())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_are_float16(name):
-    with safe_open(MODELS / name / "model.safetensors", "pt") as weights:
-        assert {str(weights.get_tensor(key).dtype) for key in weights.keys()} == {"torch.float16"}
+    assert {tensor.dtype for tensor in _weights(name).values()} == {torch.float16}
     assert _config(name)["dtype"] == "float16"
 
 
