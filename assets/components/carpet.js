@@ -1,0 +1,194 @@
+/* All rounds at a glance: a column a round, a cell a place. Dragging over it moves the cursor. */
+
+const CARPET = { left: 26, top: 4, bottom: 20, widest: 52, glyphsFrom: 15 };
+
+function makeCarpetPanel(view) {
+  view.canvas = make("canvas", "", null, { "aria-hidden": "true" });
+  view.frame = make("div", "cursor-frame");
+  view.spot = make("div", "spot", null, { hidden: "" });
+  view.slider = fill(
+    make("div", "field", null, { role: "slider", tabindex: 0, "aria-label": "Round", "aria-orientation": "horizontal" }),
+    view.canvas,
+    view.spot,
+    view.frame,
+  );
+  view.margin = make("div", "margin");
+  view.told = make("span", "told");
+  const head = fill(make("header"), make("h3", "", "All rounds"), make("span", "hint", "drag to scrub"), view.told);
+  handleScrub(view);
+  return fill(make("section", "panel carpet"), head, fill(make("div", "carpet-body"), view.slider, view.margin));
+}
+
+/** Sizes of the carpet for the rounds there are and the room there is. */
+function carpetShape(view) {
+  const { rounds } = view.store;
+  const rows = Math.max(2, ...rounds.map((round) => round.places.length));
+  const room = view.slider.clientWidth - CARPET.left;
+  const column = Math.min(CARPET.widest, room / Math.max(rounds.length, 1));
+  const row = rows <= 7 ? 18 : rows <= 11 ? 15 : 11;
+  return { rows, column, row, height: CARPET.top + rows * row + CARPET.bottom };
+}
+
+function drawCarpet(view) {
+  const shape = (view.shape = carpetShape(view));
+  const { canvas } = view;
+  const ratio = devicePixelRatio || 1;
+  const width = view.slider.clientWidth;
+  canvas.width = width * ratio;
+  canvas.height = shape.height * ratio;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${shape.height}px`;
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  const colours = carpetColours(view);
+  pen.font = `11px ${getComputedStyle(view.root).fontFamily}`;
+  pen.textBaseline = "middle";
+  pen.textAlign = "center";
+  drawAxes(view, pen, shape, colours);
+  view.store.rounds.forEach((round) => drawColumn(pen, round, shape, colours));
+  moveFrame(view);
+}
+
+function carpetColours(view) {
+  const style = getComputedStyle(view.root);
+  const read = (name) => style.getPropertyValue(name).trim();
+  return {
+    ink: read("--ink"),
+    grey: read("--grey"),
+    line: read("--mark"),
+    draft: read("--draft-fill"),
+    draftLine: read("--draft-line"),
+    target: read("--target-line"),
+    targetText: read("--target-text"),
+    surface: read("--surface"),
+  };
+}
+
+function drawAxes(view, pen, shape, colours) {
+  pen.fillStyle = colours.grey;
+  for (let row = 0; row < shape.rows; row += shape.row < 13 ? 2 : 1) {
+    pen.fillText(String(row + 1), CARPET.left / 2 - 2, CARPET.top + (row + 0.5) * shape.row);
+  }
+  const count = view.store.rounds.length;
+  const every = [1, 2, 5, 10, 20, 50, 100].find((step) => step * shape.column >= 24) ?? 200;
+  for (let round = 1; round <= count; round += 1) {
+    if (round !== 1 && round % every) continue;
+    pen.fillText(String(round), CARPET.left + (round - 0.5) * shape.column, shape.height - CARPET.bottom / 2 + 2);
+  }
+}
+
+function drawColumn(pen, round, shape, colours) {
+  const gap = shape.column > 8 ? 2 : shape.column > 4 ? 1 : 0;
+  const x = CARPET.left + round.i * shape.column + gap / 2;
+  const width = Math.max(shape.column - gap, 0.5);
+  round.places.forEach((place, index) => {
+    const box = [x, CARPET.top + index * shape.row + 1.5, width, shape.row - 3];
+    const out = round.out[index];
+    if (out && out[2] !== SOURCE.KEPT) drawOwn(pen, box, MARKS[out[2]], colours);
+    else if (place.v === VERDICT.KEPT) drawKept(pen, box, colours);
+    else if (place.v <= VERDICT.UNNEEDED) drawUnseen(pen, box, colours);
+  });
+}
+
+function drawKept(pen, [x, y, width, height], colours) {
+  pen.fillStyle = colours.draft;
+  pen.fillRect(x, y, width, height);
+  if (width < 4) return;
+  pen.strokeStyle = colours.draftLine;
+  pen.lineWidth = 1;
+  pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+}
+
+function drawOwn(pen, [x, y, width, height], mark, colours) {
+  if (width < 6) {
+    pen.fillStyle = colours.target;
+    pen.fillRect(x, y, width, height);
+    return;
+  }
+  pen.strokeStyle = colours.target;
+  pen.lineWidth = 2;
+  pen.strokeRect(x + 1, y + 1, width - 2, height - 2);
+  if (width < CARPET.glyphsFrom || height < 9) return;
+  pen.fillStyle = colours.ink;
+  pen.fillText(mark, x + width / 2, y + height / 2 + 0.5);
+}
+
+function drawUnseen(pen, [x, y, width, height], colours) {
+  if (width < 6) return;
+  pen.strokeStyle = colours.line;
+  pen.lineWidth = 1;
+  pen.setLineDash([2, 2]);
+  pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+  pen.setLineDash([]);
+}
+
+/** Puts the frame on the cursor's round and the counts of survivors as of it beside. */
+function moveFrame(view) {
+  const { cursor, rounds } = view.store;
+  const { shape } = view;
+  placeBox(view.frame, shape, Math.max(cursor.round, 0), 0, shape.rows);
+  view.frame.hidden = rounds.length === 0;
+  view.frame.classList.toggle("before", cursor.round < 0);
+  const round = rounds[cursor.round];
+  view.slider.setAttribute("aria-valuemin", 0);
+  view.slider.setAttribute("aria-valuemax", rounds.length);
+  view.slider.setAttribute("aria-valuenow", cursor.round + 1);
+  view.slider.setAttribute("aria-valuetext", round ? round.say : "before the first round");
+  drawMargin(view, round);
+}
+
+function placeBox(box, shape, column, row, rows) {
+  box.style.left = `${CARPET.left + column * shape.column - 1}px`;
+  box.style.width = `${Math.max(shape.column, 3) + 2}px`;
+  box.style.top = `${CARPET.top + row * shape.row - 1}px`;
+  box.style.height = `${rows * shape.row + 2}px`;
+}
+
+/** Right margin: how many rounds came through each place, of those that drafted it. */
+function drawMargin(view, round) {
+  const rows = (round?.surv ?? []).map(([through, tried]) => {
+    const line = make("div", "survived");
+    line.style.height = `${view.shape.row}px`;
+    const bar = make("span", "survival");
+    bar.style.width = `${(46 * through) / Math.max(tried, 1)}px`;
+    return fill(line, fill(make("span", "track"), bar), make("span", "", tried ? `${through} of ${tried}` : "–"));
+  });
+  fill(view.margin, make("div", "margin-name", "kept up to here"), ...rows);
+}
+
+/** The round and place under a pointer. */
+function underPointer(view, event) {
+  const box = view.slider.getBoundingClientRect();
+  const { shape, store } = view;
+  const column = Math.floor((event.clientX - box.left - CARPET.left) / shape.column);
+  const row = Math.floor((event.clientY - box.top - CARPET.top) / shape.row);
+  const round = Math.min(Math.max(column, 0), store.rounds.length - 1);
+  const inside = column === round && row >= 0 && row < (store.rounds[round]?.places.length ?? 0);
+  return { round, place: inside ? row : null };
+}
+
+function handleScrub(view) {
+  const field = view.slider;
+  field.onpointerdown = (event) => {
+    if (event.button !== 0 || !view.store.rounds.length) return;
+    field.setPointerCapture(event.pointerId);
+    view.dragging = true;
+    const { round, place } = underPointer(view, event);
+    moveTo(view, round, place);
+  };
+  field.onpointermove = (event) => {
+    if (view.dragging) moveTo(view, underPointer(view, event).round, null);
+    else hoverCarpet(view, event);
+  };
+  field.onpointerup = field.onpointercancel = () => {
+    if (!view.dragging) return;
+    view.dragging = false;
+    report(view, true);
+  };
+}
+
+function hoverCarpet(view, event) {
+  const { round, place } = underPointer(view, event);
+  if (place === null) hover(view, null);
+  else hover(view, { round, place, id: null });
+}

@@ -1,0 +1,55 @@
+/* Building elements, and what the theme says. Text from data is only ever set as text. */
+
+/**
+ * An element with a class, a text and attributes.
+ * @param {string} tag
+ * @param {string} [className]
+ * @param {string|null} [text] shown literally
+ * @param {Object<string, string|number>} [attributes]
+ */
+function make(tag, className = "", text = null, attributes = {}) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== null) element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+/** A token on its own: isolated from the direction of what stands around it. */
+function makeToken(tag, className, text, attributes = {}) {
+  return make(tag, className, text, { dir: "auto", ...attributes });
+}
+
+/** `element` with children; strings become text, empty values are left out. */
+function fill(element, ...children) {
+  element.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Marks an element as standing for a place, so that hovering and clicking find it. */
+function tie(element, round, place, id = null) {
+  element.dataset.r = round;
+  element.dataset.p = place;
+  if (id !== null) element.dataset.id = id;
+  return element;
+}
+
+/** A share from 0 to 1 as a CSS length. */
+const share = (value) => `${(100 * Math.min(Math.max(value, 0), 1)).toFixed(2)}%`;
+
+/** Red, green and blue of any CSS colour, 0 to 255. */
+function rgb(colour) {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  context.fillStyle = colour;
+  context.fillRect(0, 0, 1, 1);
+  return context.getImageData(0, 0, 1, 1).data;
+}
+
+/** "dark" or "light", by how bright the page's background is. */
+function themeOf(root) {
+  const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim() || "#fff";
+  const [red, green, blue] = rgb(colour);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128 ? "dark" : "light";
+}
+
+const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,157 @@
+/* One round: draft steps, above one target pass over all places, above the tokens emitted. */
+
+const PLACES_SIDE_BY_SIDE = 8;
+const STATES = {
+  [VERDICT.KEPT]: "passed",
+  [VERDICT.REJECTED]: "fell",
+  [VERDICT.UNTESTED]: "unseen",
+  [VERDICT.UNNEEDED]: "unseen",
+};
+const TICKS = { [VERDICT.KEPT]: "✓", [VERDICT.REJECTED]: "✕" };
+
+function makeLanesPanel(view) {
+  view.lanes = make("section", "panel lanes", null, { "aria-label": "The round" });
+  return view.lanes;
+}
+
+function drawLanes(view) {
+  const round = currentRound(view);
+  const list = Boolean(round) && (view.narrow || round.places.length > PLACES_SIDE_BY_SIDE);
+  view.lanes.classList.toggle("list", list);
+  if (!round) fill(view.lanes, ...emptyRound(view));
+  else fill(view.lanes, lanesHead(view, round), ...lanesBody(view, round), make("p", "sum", round.sum));
+}
+
+function lanesHead(view, round) {
+  const title = make("h3", "", `Round ${round.i + 1}`);
+  title.append(make("span", "of", ` of ${view.store.rounds.length}`));
+  const note = timesOf(view, round).note;
+  const conditions = [view.data.head.conditions, note].filter(Boolean).join(" · ");
+  return fill(make("header"), title, make("span", "conditions", conditions));
+}
+
+/** The lanes; in a narrow view the emitted tokens stand below them, side by side. */
+function lanesBody(view, round) {
+  const emitted = round.places.map((_, index) => emittedCell(round, index));
+  if (!view.narrow) return [lanesGrid(view, round, emitted)];
+  return [lanesGrid(view, round, []), fill(make("div", "came-out"), ...emitted)];
+}
+
+function lanesGrid(view, round, emitted) {
+  const grid = make("div", "grid");
+  grid.style.setProperty("--places", round.places.length);
+  const times = timesOf(view, round);
+  const stop = round.k > 0 && round.stop ? ` (stopped: ${round.stop})` : "";
+  grid.append(make("p", "lane-title by-draft drafting", times.draft + stop));
+  grid.append(make("div", "pass"), make("p", "lane-title by-target checking", passWords(view, times)));
+  round.places.forEach((place, index) => {
+    const cells = [stepCell(round, place, index, times), testCell(view, round, place, index)];
+    if (emitted[index]) cells.push(emitted[index]);
+    cells.forEach((cell) => cell.style.setProperty("--i", index + 1));
+    grid.append(...cells);
+  });
+  return grid;
+}
+
+function passWords(view, times) {
+  return times.verify + (view.data.alone ? ` (one token alone: ${view.data.alone})` : "");
+}
+
+/** What the draft proposed at a place, and how long it took; the place after the last draft has none. */
+function stepCell(round, place, index, times) {
+  const cell = make("div", "step");
+  if (index === round.k) return cell;
+  const chip = makeToken("button", `chip by-draft ${STATES[place.v]}`, null, {
+    type: "button",
+    tabindex: -1,
+    "aria-label": place.say,
+    title: place.t,
+  });
+  chip.append(makeToken("span", "label", place.t));
+  cell.append(tie(chip, round.i, index, place.id), make("span", "time", times.steps[index] ?? ""));
+  return cell;
+}
+
+/** The test of one place: dart bar and words, or the target's own choice, or why there is none. */
+function testCell(view, round, place, index) {
+  const cell = make("div", `test ${STATES[place.v] ?? "last"}`);
+  tie(cell, round.i, index);
+  if (place.q !== null || (place.v === VERDICT.BONUS && place.ps)) cell.append(dartBar(place));
+  if (place.qs) cell.append(numberLine("by-draft", "draft", place.qs, "q"));
+  if (place.ps) cell.append(numberLine("by-target", "target", place.ps, "p"));
+  if (place.own && index < round.k) cell.append(choiceLine(view, place));
+  cell.append(verdictLines(place));
+  return cell;
+}
+
+function numberLine(model, word, number, letter) {
+  return fill(
+    make("div", `line ${model}`),
+    make("span", "words", `${word} ${number}`),
+    make("i", "letter", letter),
+  );
+}
+
+function choiceLine(view, place) {
+  const line = make("div", "line by-target");
+  return fill(line, make("span", "words", `${view.data.head.choice}: `), makeToken("b", "label", place.own));
+}
+
+function verdictLines(place) {
+  const lines = make("div", "verdict");
+  lines.append(make("div", "rule", place.test));
+  const tick = TICKS[place.v];
+  if (place.us) {
+    const outcome = make("div", "outcome", `${tick} dice ${place.us}`);
+    lines.append(fill(make("div", "line"), outcome, make("i", "letter", "u")));
+  } else if (tick) {
+    lines.firstChild.prepend(make("b", "", `${tick} `));
+  }
+  return lines;
+}
+
+/** The accept test to scale: 0 to max(p, q), draft bar to q, target outline to p, dart at u·q. */
+function dartBar(place) {
+  const bonus = place.v === VERDICT.BONUS;
+  const scale = bonus ? 1 : Math.max(place.p, place.q) || 1;
+  const bar = make("div", "bar", null, { "aria-hidden": "true" });
+  const draft = make("div", "draft-bar");
+  draft.style.width = share(place.q / scale);
+  const target = make("div", "target-outline");
+  target.style.width = share(bonus ? 1 : place.p / scale);
+  bar.append(...(bonus ? [target] : [draft, target]));
+  if (place.us) {
+    const dart = make("div", "dart");
+    dart.style.left = share((place.u * place.q) / scale);
+    bar.append(dart);
+  }
+  return bar;
+}
+
+/** The token that came out at a place, if one did. */
+function emittedCell(round, index) {
+  const cell = make("div", "emitted");
+  const out = round.out[index];
+  if (!out) return cell;
+  const [, label, source] = out;
+  const chip = makeToken("button", `chip ${source === SOURCE.KEPT ? "by-draft" : "by-target own"}`, null, {
+    type: "button",
+    tabindex: -1,
+    "aria-label": spokenToken(round, index, source),
+    title: label,
+  });
+  chip.append(make("span", "mark", MARKS[source] ?? "✓"), makeToken("span", "label", label));
+  cell.append(tie(chip, round.i, index));
+  return cell;
+}
+
+function emptyRound(view) {
+  const any = view.store.rounds.length > 0;
+  const title = make("h3", "", any ? "Before the first round" : "Nothing drafted yet");
+  const words = any
+    ? "The prompt has been read by both models. Go on to round 1, or drag in the carpet below."
+    : "Next round: the draft guesses a few tokens, one at a time; then the target checks them all, and one place more, in a single pass.";
+  const ghosts = make("div", "ghosts", null, { "aria-hidden": "true" });
+  ["draft", "draft", "draft", "draft", "target"].forEach((who) => ghosts.append(make("span", `ghost by-${who}`)));
+  return [fill(make("header"), title), make("p", "sum", words), ghosts];
+}

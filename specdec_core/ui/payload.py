@@ -1,0 +1,324 @@
+"""What the round view is sent: compact rounds, words included, as plain JSON values.
+
+The browser keeps the rounds of a run, so each is sent once; verdicts, labels and numbers are
+worked out here and only drawn there. Of each place go the eight most telling tokens; the
+rest of what was recorded is fetched when the reader opens the place.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from specdec_core.decoding.types import Places, Round, RoundTimes, Source, Verdict
+from specdec_core.text.display import label, running_text
+from specdec_core.traces.trace import Trace
+from specdec_core.ui import place_words as words
+
+TOP_SENT = 8
+"""Tokens of each place that go with a round."""
+
+LAST_PLACE = {"bonus": 4, "none": 5}
+"""Codes of the last place beside those of ``Verdict``: a bonus was emitted, or none."""
+
+Json = dict[str, Any]
+
+
+def run_id(trace: Trace) -> str:
+    """Names a run, so that the browser never mixes the rounds of two."""
+    facts = (trace.pair.target.fingerprint, trace.pair.draft.fingerprint, trace.run, trace.created, trace.name)
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+def head(trace: Trace) -> Json:
+    """What holds for the whole run: the prompt as text and the words of the rule."""
+    pieces = [trace.pieces.get(id_, b"") for id_ in trace.run.prompt_ids]
+    return {
+        "prompt": "".join(running_text(pieces)) if any(pieces) else trace.prompt,
+        "rule": trace.run.rule,
+        "choice": words.OWN_CHOICE.get(trace.run.rule),
+        "sentence": _sentence(trace.run.rule),
+        "conditions": ("recorded on " if trace.name else "") + trace.conditions,
+        "vocabulary": trace.pair.vocab_size,
+    }
+
+
+def one_token_alone(trace: Trace) -> str | None:
+    """Time of a target pass over a single token, from the cost table, else from the baseline."""
+    if trace.costs is not None:
+        return _milliseconds(trace.costs.target[0])
+    if trace.baseline is not None and len(trace.baseline.seconds):
+        return _milliseconds(float(np.median(trace.baseline.seconds)))
+    return None
+
+
+def compact_rounds(trace: Trace, base: int, upto: int | None = None) -> list[Json]:
+    """Rounds ``base`` to ``upto`` (all by default) of a trace as the browser keeps them."""
+    rounds = trace.rounds[base:upto]
+    texts = _texts(trace, base, upto)
+    counts = _survivors(trace.rounds[:upto])[base:]
+    return [_round(trace, *each) for each in zip(rounds, texts, counts, strict=True)]
+
+
+def replayed_times(trace: Trace, base: int) -> list[Json]:
+    """Times of rounds ``base`` onwards as the background replay measured them."""
+    return [times_words(times, "replayed without pauses") for times in trace.replay[base:]]
+
+
+def times_words(times: RoundTimes, note: str | None) -> Json:
+    """The times of one round in words: each draft step, all of them, and the one target pass."""
+    drafted, places = len(times.draft), len(times.draft) + 1
+    steps = "1 step" if drafted == 1 else f"{drafted} steps"
+    draft = f"Draft guesses one token at a time: {steps}, {_milliseconds(sum(times.draft))}"
+    checks = f"Target checks all {places} places in one pass" if drafted else "Target reads on in one pass"
+    return {
+        "steps": [_milliseconds(seconds) for seconds in times.draft],
+        "draft": draft if drafted else "Draft guesses nothing in this round",
+        "verify": f"{checks}: {_milliseconds(times.verify)}",
+        "note": note,
+    }
+
+
+def detail(trace: Trace, round_index: int, place: int) -> Json | None:
+    """All tokens recorded for one place, or None where there is no such place."""
+    if not 0 <= round_index < len(trace.rounds):
+        return None
+    item = trace.rounds[round_index]
+    if item.places is None or not 0 <= place <= len(item.drafted):
+        return None
+    return {"round": round_index, "place": place, **_tokens(trace, item, place, None)}
+
+
+def _round(trace: Trace, item: Round, texts: list[str], survivors: list[list[int]]) -> Json:
+    sources = [Source(int(source)) for source in item.sources]
+    emitted = zip(texts, item.emitted, sources, strict=True)
+    places = [_place(trace, item, place) for place in range(len(item.drafted) + 1)]
+    end = item.end.value if item.end else None
+    summary = words.emitted_words(sources, item.clipped, end)
+    return {
+        "i": item.index,
+        "k": len(item.drafted),
+        "gamma": item.settings.gamma,
+        "places": places,
+        "out": [[text, _label(trace, id_), int(source)] for text, id_, source in emitted],
+        "times": times_words(item.times, _flag_words(item)),
+        "stop": item.draft_stop.value if len(item.drafted) < item.settings.gamma else None,
+        "sum": summary,
+        "say": f"Round {item.index + 1}. {summary}",
+        "surv": survivors,
+    }
+
+
+def _place(trace: Trace, item: Round, place: int) -> Json:
+    """One place of a round: its card, its tokens and how the target's own token was drawn."""
+    common = _tokens(trace, item, place, TOP_SENT) if item.places is not None else {"top": [], "rest": None}
+    if place == len(item.drafted):
+        return {**_last_place(trace, item), **common}
+    drafted = _drafted(trace, item, place)
+    rule = trace.run.rule
+    choice = rule in words.OWN_CHOICE
+    card = words.choice_words(drafted, rule) if choice else words.ratio_words(drafted)
+    return {
+        "id": int(item.drafted[place]),
+        "t": drafted.label,
+        "v": int(drafted.verdict),
+        "p": None if choice else _number(drafted.p),
+        "q": None if choice else _number(drafted.q),
+        "u": None if choice else _number(drafted.u),
+        **card,
+        "say": words.said(drafted, rule),
+        "head": words.title(drafted),
+        **common,
+    }
+
+
+def _drafted(trace: Trace, item: Round, place: int) -> words.Drafted:
+    full = item.places
+    return words.Drafted(
+        place=place + 1,
+        label=_label(trace, item.drafted[place]),
+        verdict=Verdict(int(item.verdicts[place])),
+        p=None if full is None else float(full.p[place]),
+        q=None if full is None else float(full.q[place]),
+        u=None if full is None else float(full.accept_u[place]),
+        own=None if full is None else _label(trace, full.replacement[place]),
+    )
+
+
+def _last_place(trace: Trace, item: Round) -> Json:
+    count, full = len(item.drafted), item.places
+    bonus = Source.BONUS in item.sources
+    own = None if full is None else int(full.replacement[count])
+    text = None if own is None else _label(trace, own)
+    ended = not bonus and Verdict.REJECTED not in item.verdicts
+    test = words.last_place_words(count, bonus, ended, text)
+    probability = None if own is None else _known(full, count).get(own, (None, None))[0]
+    return {
+        "id": own if bonus else None,
+        "t": text if bonus else None,
+        "v": LAST_PLACE["bonus" if bonus else "none"],
+        "p": None, "q": None, "u": None,
+        "qs": None,
+        "ps": words.percent(probability) if bonus and trace.run.rule not in words.OWN_CHOICE else None,
+        "test": test,
+        "us": None,
+        "own": text if bonus else None,
+        "say": f"place {count + 1}, {test}",
+        "head": f"Place {count + 1}: “{text}” ★" if bonus else f"Place {count + 1}, after the drafts",
+    }  # fmt: skip
+
+
+def _tokens(trace: Trace, item: Round, place: int, count: int | None) -> Json:
+    """The bars of one place, the stretched law of the target's own draw, and a sentence."""
+    known = _known(item.places, place)
+    ids = _chosen(item, place, known, count)
+    rows = [[id_, _label(trace, id_), *_bars(known, id_)] for id_ in ids]
+    left_p = 1.0 - sum(known[id_][0] for id_ in ids if id_ in known)
+    left_q = 1.0 - sum(known[id_][1] or 0.0 for id_ in ids if id_ in known)
+    others = trace.pair.vocab_size - len(ids)
+    return {
+        "top": rows,
+        "rest": None if others <= 0 else [others, words.percent(left_q), words.percent(left_p)],
+        "strip": _strip(trace, item, place, known, ids),
+        "note": _note(trace, item, place),
+    }
+
+
+def _bars(known: dict[int, tuple[float, float | None]], id_: int) -> list[float | str | None]:
+    p, q = known.get(id_, (None, None))
+    return [_number(q), _number(p), words.percent(q), words.percent(p)]
+
+
+def _known(full: Places, place: int) -> dict[int, tuple[float, float | None]]:
+    """p and q of every token recorded at a place; q is None where nothing was drafted."""
+    known: dict[int, tuple[float, float | None]] = {}
+    for top in (full.top_target, full.top_draft, full.top_residual):
+        for id_, p, q in zip(top.ids[place], top.p[place], top.q[place], strict=True):
+            known[int(id_)] = (float(p), None if np.isnan(q) else float(q))
+    return known
+
+
+def _chosen(item: Round, place: int, known: dict, count: int | None) -> list[int]:
+    """The ids to show: the drafted and the target's own always, then by the larger of p and q."""
+    always = [int(item.places.replacement[place])]
+    if place < len(item.drafted):
+        always.append(int(item.drafted[place]))
+    weight = {id_: max(p, q or 0.0) for id_, (p, q) in known.items()}
+    ranked = sorted((id_ for id_ in known if weight[id_] > 0), key=lambda id_: (-weight[id_], id_))
+    chosen = list(dict.fromkeys([*always, *ranked]))[:count]
+    return sorted(chosen, key=lambda id_: (-known.get(id_, (0.0, None))[0], id_))
+
+
+def _strip(trace: Trace, item: Round, place: int, known: dict, ids: Sequence[int]) -> Json | None:
+    """The law behind the target's own token stretched to 0..1, in the order of ids as it is drawn.
+
+    The drawn token's segment and the dart lie where they are; the tokens known by name keep
+    their width and their side of it, and all others fill the outer ends (id −1).
+    """
+    if trace.run.rule == words.GREEDY:
+        return None
+    full, own = item.places, int(item.places.replacement[place])
+    low, high = (float(edge) for edge in full.replacement_interval[place])
+    residual = _draws_from_residual(trace, item, place)
+    mass = 1.0 - float(full.overlap[place]) if residual else 1.0
+    shares = {
+        id_: (max(p - (q or 0.0), 0.0) / mass if residual else p)
+        for id_, (p, q) in known.items()
+        if id_ in ids and id_ != own
+    }
+    below = [[id_, shares[id_]] for id_ in sorted(shares) if id_ < own and shares[id_] > 0]
+    above = [[id_, shares[id_]] for id_ in sorted(shares) if id_ > own and shares[id_] > 0]
+    first = max(low - sum(share for _, share in below), 0.0)
+    last = max(1.0 - high - sum(share for _, share in above), 0.0)
+    segments = [[-1, first], *below, [own, high - low], *above, [-1, last]]
+    return {
+        "residual": residual,
+        "u": _number(float(full.correct_u[place])),
+        "us": f"{full.correct_u[place]:.2f}",
+        "own": own,
+        "segs": [[id_, _number(share)] for id_, share in segments if share > 0],
+    }
+
+
+def _draws_from_residual(trace: Trace, item: Round, place: int) -> bool:
+    if trace.run.rule in words.OWN_CHOICE or place == len(item.drafted):
+        return False
+    return not bool(item.places.residual_fallback[place])
+
+
+def _note(trace: Trace, item: Round, place: int) -> str:
+    """The sentence under the bars: how much agrees, and how the target's own token comes about."""
+    full = item.places
+    own = f"“{_label(trace, full.replacement[place])}”"
+    u = f"dice {full.correct_u[place]:.2f}"
+    if trace.run.rule == words.GREEDY:
+        return f"The target's most probable token here is {own}."
+    if place == len(item.drafted):
+        happened = Source.BONUS in item.sources
+        return f"The target's whole distribution is the law here: {u} {'lands' if happened else 'would land'} on {own}."
+    if trace.run.rule == words.EXACT_MATCH:
+        return f"The target draws from its whole distribution: {u} lands on {own}."
+    beta = float(full.overlap[place])
+    agree = f"Draft and target overlap by {beta:.2f} here, Σ min(p, q)."
+    if full.residual_fallback[place]:
+        return f"{agree} The target has nothing left over, so its whole distribution stands in."
+    lands = "lands" if item.verdicts[place] == Verdict.REJECTED else "would have landed, had it fallen,"
+    return f"{agree} What the target has left over (hatched, {1 - beta:.2f} in all), stretched to 1: {u} {lands} on {own}."
+
+
+def _texts(trace: Trace, base: int, upto: int | None) -> list[list[str]]:
+    """Running text of each round's tokens; a character split between rounds goes to the later."""
+    rounds = trace.rounds[:upto]
+    ids = [*trace.run.prompt_ids, *(int(id_) for item in rounds for id_ in item.emitted)]
+    texts = running_text([trace.pieces.get(id_, b"") for id_ in ids])
+    at = len(trace.run.prompt_ids) + sum(len(item.emitted) for item in rounds[:base])
+    out = []
+    for item in rounds[base:]:
+        out.append(texts[at : at + len(item.emitted)])
+        at += len(item.emitted)
+    return out
+
+
+def _survivors(rounds: Sequence[Round]) -> list[list[list[int]]]:
+    """After each round, for each place: rounds that came through it, and rounds that drafted it."""
+    through: list[int] = []
+    tried: list[int] = []
+    out = []
+    for item in rounds:
+        for place, verdict in enumerate(item.verdicts):
+            if place == len(tried):
+                through.append(0)
+                tried.append(0)
+            through[place] += int(verdict == Verdict.ACCEPTED)
+            tried[place] += int(verdict != Verdict.NOT_NEEDED)
+        out.append([list(pair) for pair in zip(through, tried, strict=True)])
+    return out
+
+
+def _flag_words(item: Round) -> str | None:
+    reasons = {
+        "stepped singly": item.flags.single,
+        "still warming up": item.flags.cold,
+        "device shared with another run": item.flags.contended,
+    }
+    found = [reason for reason, holds in reasons.items() if holds]
+    return f"{', '.join(found)}: not counted in speeds" if found else None
+
+
+def _sentence(rule: str) -> str:
+    wrong = "only not the target's own choice" if rule in words.OWN_CHOICE else "only over-proposed"
+    return f"Every round ends in one token from the target itself; rejected does not mean wrong, {wrong}."
+
+
+def _label(trace: Trace, id_: int) -> str:
+    return label(trace.pieces.get(int(id_), b""))
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:.1f}{words.NBSP}ms" if seconds < 0.1 else f"{1000 * seconds:.0f}{words.NBSP}ms"
+
+
+def _number(value: float | None) -> float | None:
+    """Four significant digits: enough to draw, and short to send."""
+    return None if value is None or value != value else float(f"{value:.4g}")
