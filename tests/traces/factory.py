@@ -120,13 +120,14 @@ def make_trace(
         baseline, costs: whether plain decoding and a cost table were measured.
         replay: how many rounds were replayed.
     """
+    limit = max(64, sum(len(outcome) + 1 for outcome in outcomes))
     trace = Trace(
         pair=make_pair(),
         machine=make_machine(),
-        run=RunSettings(PROMPT, rule=rule, seed=seed, max_new_tokens=64, end_ids=frozenset({END_ID})),
+        run=RunSettings(PROMPT, rule=rule, seed=seed, max_new_tokens=limit, end_ids=frozenset({END_ID})),
         prompt="Once upon a time",
         pieces={id_: PIECES[id_] for id_ in PROMPT},
-        prefill=Prefill(target=0.021, draft=0.004, tokens=len(PROMPT)),
+        prefill=Prefill(target=0.021, draft=0.004, tokens=len(PROMPT) - 1),
         baseline=make_baseline(sampling=sampling) if baseline else None,
         costs=make_costs() if costs else None,
         created="2026-11-30T17:00:00+00:00",
