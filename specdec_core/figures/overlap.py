@@ -12,7 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specdec_core.figures.palette import Palette
-from specdec_core.figures.style import CLEAR, axis, caption, coloured, figure, percent, plain, small
+from specdec_core.figures.style import CLEAR, axis, coloured, figure, percent, plain, small
 
 
 def overlap(
@@ -28,8 +28,8 @@ def overlap(
     p, q = np.asarray(target_probs, float), np.asarray(draft_probs, float)
     shared = float(np.minimum(p, q).sum())
     key = (
-        f"{coloured('draft q', palette.draft_text)} filled, {coloured('target p', palette.target_text)} outlined, "
-        f"{coloured('left over', palette.target_text)} hatched"
+        f"{coloured('draft q', palette.draft_text)} filled, "
+        f"{coloured('target p outlined, left over hatched', palette.target_text)}"
     )
     return _figure(
         palette,
@@ -65,8 +65,8 @@ def rebuilt(
         q,
         filled=kept,
         key=key,
-        hover="drafted and kept, q · min(1, p/q): %{customdata[2]:.1%}<br>a draft was rejected and this token drawn "
-        "instead: %{customdata[3]:.1%}<br>together the target's p: %{customdata[0]:.1%}",
+        hover="drafted and kept, q · min(1, p/q): %{customdata[2]:.1%}<br>a draft was rejected and this "
+        "token drawn instead: %{customdata[3]:.1%}<br>together the target's p: %{customdata[0]:.1%}",
         alt=f"For each of {len(p)} tokens, the chance of a kept draft and that of a correction add up to the "
         f"target's probability: {_sums(tokens, kept, p - kept)}.",
     )
@@ -102,10 +102,11 @@ def _figure(
             bar | {"x": small(p - shared), "base": small(shared), "marker": _hatching(palette)},
             bar | {"x": small(p), "marker": outline},
         ],
-        x=axis(palette, "probability", tickformat=".0%", range=[0, 1.04 * max(p.max(), q.max(), 0.05)], nticks=6),
+        x=axis(palette, "probability", tickformat=".0%", nticks=6)
+        | {"range": [0, 1.04 * max(p.max(), q.max(), 0.05)]},
         y=_rows(palette, tokens),
         alt=alt,
-        notes=[caption(key, palette.grey)],
+        heading=key,
         barmode="overlay",
         height=78 + 42 * len(p),
     )
@@ -126,7 +127,8 @@ def _rows(palette: Palette, tokens: Sequence[str]) -> dict[str, Any]:
 
 def _listed(tokens: Sequence[str], p: np.ndarray, q: np.ndarray) -> str:
     return "; ".join(
-        f"“{token}”: draft {percent(b)}, target {percent(a)}" for token, a, b in zip(tokens, p, q, strict=True)
+        f"“{token}”: draft {percent(b)}, target {percent(a)}"
+        for token, a, b in zip(tokens, p, q, strict=True)
     )
 
 

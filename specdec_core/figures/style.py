@@ -38,19 +38,27 @@ def figure(
     x: dict[str, Any],
     y: dict[str, Any],
     alt: str,
+    heading: str = "",
     notes: Dicts = (),
     shapes: Dicts = (),
     height: int = HEIGHT,
     **layout: Any,
 ) -> go.Figure:
-    """A figure of the house style from traces, axes, notes (annotations) and shapes."""
+    """A figure of the house style from traces, axes, notes (annotations) and shapes.
+
+    Args:
+        alt: the figure in words.
+        heading: a line or two (``<br>``) above the axes that name the marks and give their figures;
+            at most 58 characters each, which a phone can hold.
+    """
     return go.Figure(
         data=[_never_fading(trace) for trace in data],
         layout={
             "template": {"layout": {}},  # Plotly's own is nine tenths of a small figure
             "autotypenumbers": "strict",  # a token "1E1" or "10" is a label, never a number
             "height": height,
-            "margin": {"l": 52, "r": 16, "t": 34, "b": 44},
+            "margin": {"l": 52, "r": 16, "t": 18 + 17 * len(heading.split("<br>")), "b": 44},
+            "title": _heading(palette, heading),
             "paper_bgcolor": CLEAR,
             "plot_bgcolor": CLEAR,
             "font": {"family": FONT, "size": 13, "color": palette.grey},
@@ -72,6 +80,13 @@ def figure(
             **layout,
         },
     )
+
+
+def _heading(palette: Palette, words: str) -> dict[str, Any]:
+    """Small words from the left edge of the whole figure, where a narrow one has most room."""
+    corner = {"x": 0, "xref": "container", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top"}
+    font = {"size": 13, "color": palette.grey}
+    return corner | {"text": words, "font": font, "pad": {"l": 8, "t": 8}, "automargin": False}
 
 
 def _never_fading(trace: dict[str, Any]) -> dict[str, Any]:
@@ -111,26 +126,43 @@ def note(text: str, colour: str, x: Any, y: Any, **more: Any) -> dict[str, Any]:
     }
 
 
-def caption(text: str, colour: str, *, row: int = 0, right: bool = False) -> dict[str, Any]:
-    """A line of words above the axes, at the left or the right edge."""
-    side = {"x": 1, "xanchor": "right"} if right else {"x": 0, "xanchor": "left"}
-    return note(
-        text, colour, y=1, xref="paper", yref="paper", yanchor="bottom", yshift=4 + 17 * row, **side
-    )
-
-
 def coloured(text: str, colour: str) -> str:
-    """``text`` (our own words) in a colour, inside a label of several colours."""
+    """``text`` (our own words) in a colour, inside a heading of several colours."""
     return f'<span style="color:{colour}">{text}</span>'
 
 
-def empty(palette: Palette, sentence: str, *, x: str = "", y: str = "", height: int = HEIGHT) -> go.Figure:
-    """A figure without data, which says why in one sentence."""
+def cursor_band(palette: Palette, cursor: int, count: int) -> list[dict[str, Any]]:
+    """An ink frame around the column of a round on an axis of rounds from 1; nothing for -1."""
+    if not 0 <= cursor < count:
+        return []
+    half = 0.5 if count < 100 else max(0.5, count / 300)
+    box = {"type": "rect", "xref": "x", "yref": "paper", "y0": 0, "y1": 1}
+    line = {"color": palette.ink, "width": 1.5}
+    return [box | {"x0": cursor + 1 - half, "x1": cursor + 1 + half, "line": line}]
+
+
+def clicked_round(points: Sequence[dict[str, Any]]) -> int | None:
+    """The round, from 0, of the first of Streamlit's selected points that belongs to one.
+
+    The number is the first column of ``customdata``, which arrives as a list or as a
+    dictionary keyed by column.
+
+    >>> clicked_round([{"x": 3, "customdata": {"0": 2, "1": 7}}])
+    2
+    """
+    for point in points:
+        row = point.get("customdata")
+        first = row.get("0") if isinstance(row, dict) else row[0] if isinstance(row, list) and row else None
+        if isinstance(first, int | float):
+            return int(first)
+    return None
+
+
+def empty(palette: Palette, sentence: str, *, x: dict[str, Any], y: dict[str, Any]) -> go.Figure:
+    """A figure with axes and no data, which says why in one sentence."""
     words = note(sentence, palette.grey, 0.5, 0.5, xref="paper", yref="paper", align="center")
     bare = {"showticklabels": False, "showgrid": False, "range": [0, 1]}
-    return figure(
-        palette, [], x=axis(palette, x, **bare), y=axis(palette, y, **bare), alt=sentence, notes=[words], height=height
-    )
+    return figure(palette, [], x=x | bare, y=y | bare, alt=sentence, notes=[words])
 
 
 def small(values: Any) -> np.ndarray:
@@ -152,9 +184,13 @@ def percent(value: float | None) -> str:
     return NO_VALUE if value is None or not np.isfinite(value) else f"{100 * value:.1f} %"
 
 
-def milliseconds(seconds: float | None) -> str:
-    """A time in milliseconds with three significant digits, or "–" if there is none."""
-    if seconds is None or not np.isfinite(seconds):
+def share_of(part: int, whole: int) -> str:
+    """Counts as counts until there are a hundred, then the percentage too.
+
+    >>> share_of(22, 28), share_of(220, 280), share_of(0, 0)
+    ('22 of 28', '220 of 280, 78.6 %', '–')
+    """
+    if whole == 0:
         return NO_VALUE
-    value = 1000 * seconds
-    return f"{value:.0f} ms" if value >= 100 else f"{value:.3g} ms"
+    counts = f"{part} of {whole}"
+    return counts if whole < 100 else f"{counts}, {percent(part / whole)}"

@@ -1,0 +1,131 @@
+"""What each round's time went into: drafting, verifying, testing and drawing, and the rest."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from specdec_core.figures.palette import Palette
+from specdec_core.figures.rounds import DENSE, bar_paint, dense_outline, round_axis
+from specdec_core.figures.style import CLEAR, axis, coloured, cursor_band, empty, figure, small
+from specdec_core.traces import metrics
+from specdec_core.traces.trace import Trace
+
+PARTS = ("draft", "verify", "sample", "other")
+
+
+def latency(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
+    """Stacked bars of milliseconds, a bar for each round; rounds that no speed contains are marked.
+
+    Args:
+        cursor: round to highlight, from 0; -1 highlights none.
+    """
+    y = axis(palette, "milliseconds")
+    if not trace.rounds:
+        return empty(palette, "The bars start with the first round.", x=axis(palette, "round"), y=y)
+    found = metrics.latency(trace)
+    count = len(trace.rounds)
+    top = _top(found)
+    paints = [
+        (palette.draft_fill, palette.draft_line),
+        (palette.target_fill, palette.target_line),
+        (palette.ink, palette.ink),
+        (palette.grid, palette.grey),
+    ]
+    rows = _rows(found)
+    return figure(
+        palette,
+        [
+            *(_bars(getattr(found, part), *paint, rows) for part, paint in zip(PARTS, paints, strict=True)),
+            *dense_outline(palette, found.draft * 1e3),
+            *_marks(palette, found, top),
+        ],
+        x=round_axis(palette, count),
+        y=y | {"range": [0, 1.12 * top]},
+        alt=_alt(trace, found),
+        heading=_heading(palette, trace, found),
+        shapes=cursor_band(palette, cursor, count),
+        barmode="stack",
+        bargap=0.25 if count < DENSE else 0,
+    )
+
+
+def _top(found: metrics.Latency) -> float:
+    """Height of the axis in ms: the slowest clean round, so that a cold one does not flatten the rest."""
+    slowest = float(found.total.max()) * 1e3
+    if not found.clean.any():
+        return slowest
+    return min(slowest, 1.6 * float(found.total[found.clean].max()) * 1e3)
+
+
+def _rows(found: metrics.Latency) -> np.ndarray:
+    parts = [found.draft * 1e3, found.steps, found.verify * 1e3, found.sample * 1e3, found.other * 1e3]
+    return small(np.stack([np.arange(len(found.draft)), *parts, found.total * 1e3], axis=1))
+
+
+def _bars(seconds: np.ndarray, fill: str, line: str, rows: np.ndarray) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "x": np.arange(1, len(seconds) + 1),
+        "y": small(seconds * 1e3),
+        "marker": bar_paint(fill, line, len(seconds)),
+        "customdata": rows,
+        "hovertemplate": "round %{x}: %{customdata[6]:.2f} ms, wall clock"
+        "<br>draft %{customdata[1]:.2f} ms in %{customdata[2]} steps"
+        "<br>verify %{customdata[3]:.2f} ms, one target pass"
+        "<br>sample %{customdata[4]:.2f} ms, testing and drawing"
+        "<br>other %{customdata[5]:.2f} ms, recording included<extra></extra>",
+    }
+
+
+def _marks(palette: Palette, found: metrics.Latency, top: float) -> list[dict[str, Any]]:
+    unclean = np.flatnonzero(~found.clean)
+    if not len(unclean):
+        return []
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": unclean + 1,
+            "y": small(np.minimum(found.total[unclean] * 1e3, top) + 0.05 * top),
+            "marker": {
+                "symbol": "triangle-down",
+                "size": 9,
+                "color": CLEAR,
+                "line": {"color": palette.ink, "width": 1.5},
+            },
+            "customdata": small(np.stack([unclean, found.total[unclean] * 1e3], axis=1)),
+            "hovertemplate": "round %{x}, %{customdata[1]:.2f} ms: cold, contended or"
+            "<br>stepped singly, in no speed<extra></extra>",
+        }
+    ]
+
+
+def _heading(palette: Palette, trace: Trace, found: metrics.Latency) -> str:
+    """The parts in their colours with their means, and under it what was left out or replayed."""
+    split = metrics.latency_split(trace)
+    colours = [palette.draft_text, palette.target_text, palette.ink, palette.grey]
+    words = [coloured(_part(name, split), colour) for name, colour in zip(PARTS, colours, strict=True)]
+    mean = "" if split is None else " ms, means"
+    return f"{' · '.join(words)}{mean}<br>{_conditions(found)}"
+
+
+def _part(name: str, split: metrics.Split | None) -> str:
+    return name if split is None else f"{name} {1e3 * getattr(split, name):.2g}"
+
+
+def _conditions(found: metrics.Latency) -> str:
+    parts = [] if found.clean.all() else ["▽ cold, contended or stepped singly: in no speed"]
+    if found.replayed.any():
+        parts.append(f"{int(found.replayed.sum())} rounds replayed without pauses")
+    return " · ".join(parts)
+
+
+def _alt(trace: Trace, found: metrics.Latency) -> str:
+    split = metrics.latency_split(trace)
+    left_out = f"{int((~found.clean).sum())} are cold, contended or stepped singly and in no speed."
+    start = f"Time of each of {len(found.draft)} rounds; {left_out}"
+    if split is None:
+        return start
+    means = ", ".join(f"{name} {1e3 * getattr(split, name):.2f}" for name in PARTS)
+    return f"{start} A clean round takes {1e3 * split.total:.2f} ms on average: {means}."

@@ -1,0 +1,157 @@
+"""The race: milliseconds against tokens, this run in jumps, the target alone a token at a time."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from specdec_core.figures.palette import Palette
+from specdec_core.figures.style import NO_VALUE, axis, coloured, empty, figure, note, small
+from specdec_core.traces import metrics
+from specdec_core.traces.trace import Trace
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """Where the cursor stands: tokens after its round, and when each side had as many (ms)."""
+
+    round: int
+    tokens: int
+    run: float
+    alone: float | None
+
+    @property
+    def words(self) -> str:
+        run, alone = _ms(self.run), _ms(self.alone)
+        return f"after round {self.round + 1}, {self.tokens} tokens: {run}, target alone {alone}"
+
+
+def race(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
+    """This run against the target alone on the same prompt.
+
+    Args:
+        cursor: round after which the two are joined at equal tokens, from 0; -1 joins nothing.
+    """
+    x, y = axis(palette, "milliseconds since the prompt was read"), axis(palette, "tokens")
+    if not trace.rounds:
+        return empty(palette, "The race starts with the first round.", x=x, y=y)
+    both = metrics.race(trace)
+    timed = len(both.target_ms) > 1
+    joint = _joint(both, cursor)
+    data = ([_alone_line(palette, both)] if timed else []) + _run_lines(palette, both)
+    if joint is not None and joint.alone is not None:
+        data.append(_bridge(palette, joint))
+    end = max(both.run_ms[-1], both.target_ms[-1])
+    return figure(
+        palette,
+        data,
+        x=x | {"range": [-0.01 * end, 1.03 * end]},
+        y=y | {"range": [0, 1.22 * max(both.run_tokens[-1], both.target_tokens[-1])]},
+        alt=_alt(both, joint, timed),
+        heading=_heading(palette, both, joint),
+        notes=[
+            _run_label(palette, both, end),
+            *([_alone_label(palette, both, _drawn(trace))] if timed else []),
+        ],
+    )
+
+
+def _joint(both: metrics.Race, cursor: int) -> _Joint | None:
+    if not 0 <= cursor < len(both.run_ms) - 1:
+        return None
+    tokens = int(both.run_tokens[cursor + 1])
+    alone = metrics.when(both.target_ms, both.target_tokens, tokens) if len(both.target_ms) > 1 else None
+    return _Joint(cursor, tokens, float(both.run_ms[cursor + 1]), alone)
+
+
+def _run_lines(palette: Palette, both: metrics.Race) -> list[dict[str, Any]]:
+    """The run's line: an outline below, since the light fill alone is too faint on white, and the fill."""
+    rounds = np.arange(-1, len(both.run_ms) - 1)
+    took, gave = np.diff(both.run_ms, prepend=0), np.diff(both.run_tokens, prepend=0)
+    steps = {"type": "scatter", "x": small(both.run_ms), "y": both.run_tokens}
+    outline = {"shape": "hv", "width": 5, "color": palette.draft_line}
+    return [
+        steps | {"mode": "lines", "line": outline, "hoverinfo": "skip"},
+        steps
+        | {
+            "mode": "lines+markers",
+            "line": {"shape": "hv", "width": 2.5, "color": palette.draft_fill},
+            "marker": {"size": 5 if len(rounds) < 60 else 1, "color": palette.draft_line},
+            "customdata": small(np.stack([rounds, rounds + 1, gave, took], axis=1)),
+            "hovertemplate": "round %{customdata[1]}: %{customdata[2]} tokens in %{customdata[3]:.1f} ms"
+            "<br>so far %{y} tokens in %{x:.1f} ms, sums over rounds<extra>this run</extra>",
+        },
+    ]
+
+
+def _alone_line(palette: Palette, both: metrics.Race) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": small(both.target_ms),
+        "y": both.target_tokens,
+        "line": {"shape": "hv", "width": 2, "dash": "4px,2px", "color": palette.target_line},
+        "hovertemplate": "%{y} tokens after %{x:.1f} ms, one pass each<extra>target alone</extra>",
+    }
+
+
+def _bridge(palette: Palette, joint: _Joint) -> dict[str, Any]:
+    """The cursor: a level line between the two moments at which both sides had the same tokens."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": [joint.run, joint.alone],
+        "y": [joint.tokens, joint.tokens],
+        "line": {"color": palette.ink, "width": 1.5},
+        "marker": {"size": 9, "color": palette.ink},
+        "hovertemplate": f"{joint.words}<extra></extra>",
+    }
+
+
+def _run_label(palette: Palette, both: metrics.Race, end: float) -> dict[str, Any]:
+    """The run's name at its end, on the side where there is room for it."""
+    words = f"this run: {both.run_tokens[-1]} tokens, {_ms(both.run_ms[-1])}"
+    right = {"xanchor": "right", "xshift": 6}
+    side = right if both.run_ms[-1] > 0.45 * end else {"xanchor": "left", "xshift": -6}
+    place = {"x": both.run_ms[-1], "y": both.run_tokens[-1], "yanchor": "bottom", "yshift": 5}
+    return note(words, palette.draft_text, **place, **side)
+
+
+def _alone_label(palette: Palette, both: metrics.Race, drawn: bool) -> dict[str, Any]:
+    """The target's name under its line, which leaves the lower right corner free."""
+    words = f"target alone: {both.target_tokens[-1]} tokens, {_ms(both.target_ms[-1])}"
+    if drawn:
+        words += f"<br>{coloured('other dice, same distribution', palette.grey)}"
+    corner = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "bottom"}
+    return note(words, palette.target_text, **corner, yshift=4, align="right")
+
+
+def _heading(palette: Palette, both: metrics.Race, joint: _Joint | None) -> str:
+    """One line above the race: the cursor's two times, or what to know about the clock."""
+    if len(both.target_ms) == 1:
+        return "the target alone is not timed yet"
+    if joint is not None:
+        return coloured(joint.words, palette.ink)
+    if both.replayed:
+        return "times of a replay without pauses"
+    return "" if both.fair else "some rounds were cold, contended or stepped singly"
+
+
+def _drawn(trace: Trace) -> bool:
+    """Whether tokens were drawn, so that the two texts differ."""
+    return any(item.settings.sampling.temperature > 0 for item in trace.rounds) and trace.run.rule != "greedy"
+
+
+def _alt(both: metrics.Race, joint: _Joint | None, timed: bool) -> str:
+    run = f"This run gave {both.run_tokens[-1]} tokens in {_ms(both.run_ms[-1])}."
+    alone = f"The target alone gave {both.target_tokens[-1]} in {_ms(both.target_ms[-1])}."
+    if not timed:
+        alone = "The target alone is not timed yet."
+    return " ".join([run, alone, *([f"{joint.words[0].upper()}{joint.words[1:]}."] if joint else [])])
+
+
+def _ms(value: float | None) -> str:
+    if value is None:
+        return NO_VALUE
+    return f"{value:.0f} ms" if value >= 100 else f"{value:.1f} ms"
