@@ -10,7 +10,8 @@ from specdec_core.figures.style import axis, coloured, empty, figure, note, perc
 from specdec_core.traces import metrics
 from specdec_core.traces.trace import CostTable, Trace
 
-NO_COSTS = "the break-even line needs the costs of both models, not measured yet"
+QUARTERS = {"tickmode": "array", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
+NO_COSTS = "no break-even line: costs are not measured yet"
 
 
 def break_even(trace: Trace, palette: Palette) -> go.Figure:
@@ -22,7 +23,7 @@ def break_even(trace: Trace, palette: Palette) -> go.Figure:
     """
     found = metrics.survival(trace)
     places = axis(palette, "k-th draft of a round", showgrid=False)
-    shares = axis(palette, "survival to place k", tickformat=".0%", range=[0, 1.25], tick0=0, dtick=0.25)
+    shares = axis(palette, "survival to place k", tickformat=".0%", range=[0, 1.25], **QUARTERS)
     if not len(found.survival):
         return empty(palette, "No draft has been tested yet.", x=places, y=shares)
     x = np.arange(1, len(found.survival) + 1)
@@ -34,7 +35,11 @@ def break_even(trace: Trace, palette: Palette) -> go.Figure:
     return figure(
         palette,
         data,
-        x=places | {"range": [-0.6, len(x) + 0.6], "dtick": 1 if len(x) <= 16 else 4},
+        x=places
+        | {
+            "range": [0.4 if pays is None or pays.best else -0.6, len(x) + 0.6],
+            "dtick": 1 if len(x) <= 16 else 4,
+        },
         y=shares,
         alt=_alt(found, pays),
         heading=_key(palette, costs),
@@ -107,7 +112,7 @@ def _best_line(palette: Palette, pays: metrics.BreakEven) -> dict[str, Any]:
 def _alt(found: metrics.Survival, pays: metrics.BreakEven | None) -> str:
     survival = f"Survival of drafts by place: {_listed(found.survival)}."
     if pays is None:
-        return f"{survival} There is no break-even line: {NO_COSTS}."
+        return f"{survival} {NO_COSTS.capitalize()}."
     best = f"The best draft length is {pays.best}, at {pays.speedups[pays.best]:.2f} times the speed."
     return f"{survival} Break-even by place: {_listed(pays.line)}. {best}"
 
