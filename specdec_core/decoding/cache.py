@@ -89,11 +89,10 @@ class CachedModel:
         return logits
 
     def rewind(self, length: int) -> None:
-        surplus = self.length - length
-        if surplus < 0 or length < 0:
+        if not 0 <= length <= self.length:
             raise ValueError(f"cannot rewind a cache of {self.length} tokens to {length}")
-        # transformers 5 takes the number of tokens to remove, as a negative number.
-        self._cache.crop(-surplus)
+        for layer in self._cache.layers:
+            layer.rewind(length)
 
 
 class GrowingLayer(DynamicLayer):
@@ -125,8 +124,13 @@ class GrowingLayer(DynamicLayer):
     def get_seq_length(self) -> int:
         return self._length
 
+    def rewind(self, length: int) -> None:
+        # A pass that failed half-way has filled the first layers only, hence the minimum.
+        self._length = min(self._length, length)
+
     def crop(self, tokens_to_remove: int) -> None:
-        self._length -= abs(tokens_to_remove)
+        # transformers 5 passes the number of tokens to remove, as a negative number.
+        self.rewind(self._length - abs(tokens_to_remove))
 
     def reset(self) -> None:
         super().reset()

@@ -17,6 +17,11 @@ TOP = 32
 """How many of the most probable tokens a full record keeps for each place."""
 
 
+def _require(ok: bool, name: str, value: object, wanted: str) -> None:
+    if not ok:
+        raise ValueError(f"{name} is {value}; it must be {wanted}")
+
+
 class Verdict(IntEnum):
     """What became of one drafted token."""
 
@@ -127,8 +132,8 @@ class RunSettings:
         _require(self.max_new_tokens >= 1, "max_new_tokens", self.max_new_tokens, "1 or more")
 
 
-Stop = Callable[[Sequence[int]], tuple[int, str] | None]
-"""Given all emitted tokens, how many of them to keep and why, or None to go on."""
+Stop = Callable[[Sequence[int]], tuple[int, EndReason] | None]
+"""Given all emitted tokens, how many of them to keep and why the run ends, or None to go on."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +182,8 @@ class TopTokens:
     """The most probable tokens of each place under one distribution, most probable first.
 
     Ties are in the order of their ids. ``p`` and ``q`` are given for every listed token, so
-    the residual (p − q)₊ follows.
+    the residual (p − q)₊ follows. They are the law's, or the soft ones where the law is an
+    argmax (greedy, temperature 0).
 
     Attributes:
         ids: int32 [K+1, T], T = min(TOP, V).
@@ -208,9 +214,10 @@ class Places:
         overlap: float64 [K], β = Σ min(p, q) (Leviathan et al., Definition 3.1 and Theorem 3.5).
         expected: float64 [K], chance that the rule in force keeps a draft drawn here.
         residual_fallback: bool [K], the residual had no mass, so p stands in for it.
-        target_entropy: float64 [K+1], draft_entropy: float64 [K], in nats.
-        kl: float64 [K], KL(p‖q) in nats; infinite where q misses mass of p.
-        rank: int32 [K], rank of the drafted token in p, 0 for the most probable.
+        target_entropy: float64 [K+1], draft_entropy: float64 [K], in nats, of the law or, where
+            that is an argmax, of the softmax.
+        kl: float64 [K], KL(p‖q) in nats of the same; infinite where q misses mass of p.
+        rank: int32 [K], rank of the drafted token in the soft p, 0 for the most probable.
         gap: float64 [K+1], difference of the target's two best logits before any setting.
         top_target, top_draft, top_residual: the most probable tokens by p, by q and by the residual.
     """
@@ -285,8 +292,3 @@ class Round:
     def tested(self) -> int:
         """How many drafted tokens were accepted or rejected."""
         return int(np.count_nonzero(self.verdicts <= Verdict.REJECTED))
-
-
-def _require(ok: bool, name: str, value: object, wanted: str) -> None:
-    if not ok:
-        raise ValueError(f"{name} is {value}; it must be {wanted}")

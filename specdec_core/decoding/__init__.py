@@ -1,0 +1,1 @@
+"""The algorithm: laws, verification rules, the decoder and the plain baseline."""

@@ -1,0 +1,85 @@
+"""Plain autoregressive decoding on the target: what speculation is measured against.
+
+It uses the correct draws of the same key, so exact match gives its tokens one for one, and
+greedy speculation gives greedy plain decoding's.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import torch
+
+from .cache import SequenceModel
+from .checks import check_logits
+from .draws import Draws, draw
+from .filters import law
+from .rules import RULES
+from .types import EndReason, RunSettings, Sampling, Stop
+
+
+@dataclass(frozen=True)
+class PlainToken:
+    """One token of plain decoding.
+
+    Attributes:
+        id: the token.
+        u: the uniform that drew it.
+        seconds: time of its pass and draw.
+        end: why the run ends here, or None.
+    """
+
+    id: int
+    u: float
+    seconds: float
+    end: EndReason | None
+
+
+def prefill_plain(target: SequenceModel, run: RunSettings) -> float:
+    """Read all of the prompt but its last token; seconds that it took."""
+    started = perf_counter()
+    if prompt := run.prompt_ids[:-1]:
+        target.feed(prompt, keep=1)
+    return perf_counter() - started
+
+
+def decode_plain(
+    target: SequenceModel, run: RunSettings, sampling: Sampling, stop: Stop | None = None
+) -> Iterator[PlainToken]:
+    """Draw token after token from the target, one pass each, until the run ends.
+
+    Args:
+        target: the target, its cache holding all of the prompt but the last token.
+        run: the same settings as a speculative run's; its rule only decides on greedy.
+        sampling: what shapes p, for the whole run.
+        stop: text condition, as in ``Decoder``.
+    """
+    ids, draws = list(run.prompt_ids), Draws(run.seed, run.branch)
+    if RULES[run.rule].greedy:
+        sampling = replace(sampling, temperature=0.0)
+    end = None
+    while end is None:
+        started = perf_counter()
+        token, u = _next(target, ids, sampling, draws)
+        ids.append(token)
+        end = _ending(ids, run, target.context_length, stop)
+        yield PlainToken(token, u, perf_counter() - started, end)
+
+
+@torch.inference_mode()
+def _next(target: SequenceModel, ids: list[int], sampling: Sampling, draws: Draws) -> tuple[int, float]:
+    logits = target.feed(ids[target.length :], keep=1)
+    check_logits(logits, "target")
+    u = float(draws.correct(len(ids), 1)[0])
+    return draw(law(logits, sampling, ids)[0], u), u
+
+
+def _ending(ids: list[int], run: RunSettings, context: int, stop: Stop | None) -> EndReason | None:
+    emitted = ids[len(run.prompt_ids) :]
+    if ids[-1] in run.end_ids:
+        return EndReason.END_TOKEN
+    if stop and (found := stop(emitted)):
+        return found[1]
+    if len(emitted) == run.max_new_tokens:
+        return EndReason.LIMIT
+    return EndReason.CONTEXT if len(ids) == context else None

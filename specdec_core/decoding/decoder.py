@@ -1,0 +1,280 @@
+"""Speculative decoding: draft, verify, test, correct, rewind; one ``Round`` at a time.
+
+The algorithm of Leviathan et al. 2023 (arXiv 2211.17192, algorithm 1), with the verification
+rule, the drafter and the recorder as objects. The loop knows token ids and logits only:
+nothing of tokenizers, text, devices or screens.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .cache import SequenceModel
+from .checks import check_logits
+from .draws import Draws, draw
+from .filters import law
+from .proposal import Drafter, DraftRequest, Proposal
+from .record import Evidence, FullRecorder, Recorder
+from .rules import RULES
+from .types import (
+    DraftStop,
+    EndReason,
+    Round,
+    RoundFlags,
+    RoundSettings,
+    RoundTimes,
+    RunSettings,
+    Sampling,
+    Source,
+    Stop,
+    Verdict,
+)
+
+
+class RunEnded(RuntimeError):
+    """The run has ended; there is no further round."""
+
+
+@dataclass(frozen=True)
+class Prefill:
+    """Seconds that reading the prompt took.
+
+    Attributes:
+        target, draft: seconds of each model's pass over the prompt.
+        tokens: tokens read; the prompt's last one is fed with the first round.
+    """
+
+    target: float
+    draft: float
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one round adds to the sequence.
+
+    Attributes:
+        tokens: the emitted tokens, clipped where the run ends.
+        kept: how many of them were drafted.
+        tested: how many drafts were tested before the run ended.
+        end: why the run ends here, or None.
+        clipped: accepted drafts that lie after the end.
+    """
+
+    tokens: list[int]
+    kept: int
+    tested: int
+    end: EndReason | None
+    clipped: int
+
+
+class Decoder:
+    """One run: a sequence growing by one round at a time.
+
+    Args:
+        target: the target with an empty cache of its own.
+        drafter: proposes tokens.
+        run: what is fixed for the run.
+        recorder: turns a round's evidence into its record.
+        stop: tells from the emitted tokens whether a text condition ends the run.
+
+    Attributes:
+        ids: the committed sequence, prompt included.
+        end: why the run ended, or None while it goes on.
+
+    Example:
+        >>> decoder = Decoder(target, ModelDrafter(draft, "draft"), run)  # doctest: +SKIP
+        >>> prefill = decoder.prefill()  # doctest: +SKIP
+        >>> for round in decoder.rounds(RoundSettings(gamma=4)):  # doctest: +SKIP
+        ...     print(round.accepted, "of", len(round.drafted), "kept")
+    """
+
+    def __init__(
+        self,
+        target: SequenceModel,
+        drafter: Drafter,
+        run: RunSettings,
+        recorder: Recorder | None = None,
+        stop: Stop | None = None,
+    ) -> None:
+        if len(run.prompt_ids) >= target.context_length:
+            raise ValueError(
+                f"the prompt has {len(run.prompt_ids)} tokens; the target's context holds "
+                f"{target.context_length}, and at least one must be left to write"
+            )
+        self.ids: list[int] = list(run.prompt_ids)
+        self.end: EndReason | None = None
+        self._target, self._drafter, self._run = target, drafter, run
+        self._rule = RULES[run.rule]
+        self._draws = Draws(run.seed, run.branch)
+        self._recorder = recorder or FullRecorder()
+        self._stop = stop
+        self._rounds = 0
+        wanted = len(run.prompt_ids) + run.max_new_tokens
+        self._limit = min(wanted, target.context_length)
+        self._crowded = wanted > target.context_length
+
+    @property
+    def emitted(self) -> list[int]:
+        return self.ids[len(self._run.prompt_ids) :]
+
+    def prefill(self) -> Prefill:
+        """Read all of the prompt but its last token with both models."""
+        prompt = self.ids[:-1]
+        started = perf_counter()
+        if prompt:
+            self._target.feed(prompt, keep=1)
+        between = perf_counter()
+        self._drafter.prefill(prompt)
+        return Prefill(between - started, perf_counter() - between, len(prompt))
+
+    def rounds(self, settings: RoundSettings) -> Iterator[Round]:
+        """All rounds to the end of the run under one setting."""
+        while self.end is None:
+            yield self.step(settings)
+
+    @torch.inference_mode()
+    def step(self, settings: RoundSettings, flags: RoundFlags = RoundFlags()) -> Round:
+        """One round. If it fails, the run stands as it was before it.
+
+        Raises:
+            RunEnded: the run has ended.
+            ModelFailure: naming the model and the place whose logits are unusable.
+        """
+        if self.end is not None:
+            raise RunEnded(f"the run has ended: {self.end}")
+        try:
+            return self._round(settings, flags)
+        except BaseException:
+            self._rewind()
+            raise
+
+    def _round(self, settings: RoundSettings, flags: RoundFlags) -> Round:
+        started = perf_counter()
+        sampling = self._law_settings(settings.sampling)
+        proposal = self._draft(settings.gamma, sampling)
+        drafted = perf_counter()
+        logits = self._verify(proposal)
+        verified = perf_counter()
+        evidence = self._evidence(proposal, logits, sampling)
+        outcome = self._test(evidence)
+        sampled = perf_counter()
+        places = self._recorder.record(evidence)
+        start = len(self.ids)
+        self.ids += outcome.tokens
+        self.end = outcome.end
+        self._rewind()
+        self._rounds += 1
+        outside = (drafted - started) - sum(proposal.seconds) + (perf_counter() - sampled)
+        return Round(
+            index=self._rounds - 1,
+            start=start,
+            settings=settings,
+            draft=self._drafter.name,
+            drafted=np.array(proposal.ids, dtype=np.int32),
+            verdicts=_verdicts(outcome, len(proposal.ids)),
+            emitted=np.array(outcome.tokens, dtype=np.int32),
+            sources=_sources(outcome, len(proposal.ids)),
+            clipped=outcome.clipped,
+            draft_stop=proposal.stop,
+            end=outcome.end,
+            times=RoundTimes(proposal.seconds, verified - drafted, sampled - verified, outside),
+            flags=flags,
+            target_cache=self._target.length,
+            draft_cache=self._drafter.length,
+            places=places,
+        )
+
+    def _law_settings(self, sampling: Sampling) -> Sampling:
+        return replace(sampling, temperature=0.0) if self._rule.greedy else sampling
+
+    def _draft(self, gamma: int, sampling: Sampling) -> Proposal:
+        # One place is left for the target's own token, which every round ends in.
+        room = self._limit - len(self.ids) - 1
+        limit = min(gamma, room)
+        if limit == 0:
+            proposal = Proposal.nothing(self._target.vocab_size, DraftStop.GAMMA)
+        else:
+            request = DraftRequest(
+                self.ids, limit, sampling, self._draws, self._rounds, self._run.end_ids
+            )
+            proposal = self._drafter.propose(request)
+        return replace(proposal, stop=self._shortage()) if _cut_short(proposal, gamma, room) else proposal
+
+    def _shortage(self) -> DraftStop:
+        """What leaves no room to draft more: the run's own limit, or the target's context."""
+        return DraftStop.CONTEXT if self._crowded else DraftStop.LIMIT
+
+    def _verify(self, proposal: Proposal) -> Tensor:
+        """One target pass over whatever is not in its cache and the K drafts; [K+1, V] logits."""
+        unread = self.ids[self._target.length :] + list(proposal.ids)
+        logits = self._target.feed(unread, keep=len(proposal.ids) + 1)
+        check_logits(logits, "target")
+        return logits
+
+    def _evidence(self, proposal: Proposal, logits: Tensor, sampling: Sampling) -> Evidence:
+        count, start = len(proposal.ids), len(self.ids)
+        ids = torch.tensor(proposal.ids, dtype=torch.int64, device=logits.device)
+        target_probs = law(logits, sampling, self.ids, proposal.ids)
+        accept_u = self._draws.accept(start, count) if count else np.empty(0)
+        correct_u = self._draws.correct(start, count + 1)
+        draft_probs = proposal.probs.to(logits.device)
+        passed = self._rule.accept(ids, draft_probs, target_probs, accept_u, correct_u)
+        return Evidence(
+            self._rule, sampling, proposal, ids, draft_probs, target_probs, logits, accept_u, correct_u, passed
+        )
+
+    def _test(self, evidence: Evidence) -> Outcome:
+        """Left to right until a draft fails or the run ends; then the target's own token."""
+        passed = evidence.passed.tolist()
+        kept = passed.index(False) if False in passed else len(passed)
+        tokens = list(evidence.proposal.ids[:kept])
+        if ending := self._ending(tokens):
+            count, reason = ending
+            return Outcome(tokens[:count], count, count, reason, kept - count)
+        tokens.append(draw(evidence.replacement_law(kept), evidence.correct_u[kept]))
+        _, reason = self._ending(tokens) or (len(tokens), None)
+        return Outcome(tokens, kept, min(kept + 1, len(passed)), reason, clipped=0)
+
+    def _ending(self, tokens: Sequence[int]) -> tuple[int, EndReason] | None:
+        """How many of a round's tokens to keep and why the run ends there, or None."""
+        before = len(self.emitted)
+        endings: list[tuple[int, EndReason]] = []
+        if (place := next((i for i, t in enumerate(tokens) if t in self._run.end_ids), None)) is not None:
+            endings.append((place + 1, EndReason.END_TOKEN))
+        if self._stop and (found := self._stop(self.emitted + list(tokens))):
+            endings.append((found[0] - before, found[1]))
+        if (room := self._limit - len(self.ids)) <= len(tokens):
+            endings.append((room, EndReason.CONTEXT if self._crowded else EndReason.LIMIT))
+        return min(endings, key=lambda ending: ending[0], default=None)
+
+    def _rewind(self) -> None:
+        """Drop what was not committed; the newest token is fed with the next round."""
+        self._target.rewind(min(self._target.length, len(self.ids) - 1))
+        self._drafter.observe(len(self.ids))
+
+
+def _cut_short(proposal: Proposal, gamma: int, room: int) -> bool:
+    """Whether drafting stopped for want of room rather than at γ."""
+    return proposal.stop is DraftStop.GAMMA and len(proposal.ids) == room < gamma
+
+
+def _verdicts(outcome: Outcome, drafted: int) -> np.ndarray:
+    """One verdict a draft; a run that ended among the drafts needs none of the later ones."""
+    after = Verdict.NOT_TESTED if outcome.tested > outcome.kept else Verdict.NOT_NEEDED
+    verdicts = np.full(drafted, after, dtype=np.int8)
+    verdicts[: outcome.kept] = Verdict.ACCEPTED
+    verdicts[outcome.kept : outcome.tested] = Verdict.REJECTED
+    return verdicts
+
+
+def _sources(outcome: Outcome, drafted: int) -> np.ndarray:
+    """One source a token: kept drafts, then the target's own token if the round has one."""
+    sources = np.full(len(outcome.tokens), Source.ACCEPTED, dtype=np.int8)
+    sources[outcome.kept :] = Source.BONUS if outcome.kept == drafted else Source.CORRECTION
+    return sources
+
