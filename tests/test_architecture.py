@@ -183,7 +183,8 @@ def test_the_repository_names_no_machine_and_no_registry():
 
 
 def test_ruff_has_nothing_to_say():
-    result = subprocess.run([sys.executable, "-m", "ruff", "check", "."], cwd=ROOT, capture_output=True, text=True)
+    command = [sys.executable, "-m", "ruff", "check", "."]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout
 
 

@@ -1,0 +1,180 @@
+"""`python -m specdec_core bench`: how fast this decoder is beside plain decoding and transformers' own."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from specdec_core.cli.options import add_pair_options, chosen_pair
+
+if TYPE_CHECKING:
+    from specdec_core.experiments.bench import BenchSettings
+
+HEAD = ("", "γ", "tokens/s", "× plain", "× assisted", "E", "α", "× decode", "predicted", "closed form")
+
+NOTES = """\
+Speeds are medians. Ratios are medians over pairs of runs of the same prompt in the same repetition,
+with an interval of 95 % (their range, where there are fewer than six pairs).
+tokens/s     new tokens over wall-clock time, reading the prompt included
+× plain      tokens/s over that of plain decoding
+× assisted   tokens/s over that of transformers' assisted generation at the same draft length
+E            new tokens per target pass
+α            sampled: mean Σ min(p, q) over tested places; greedy: kept of tested
+× decode     as × plain, without reading the prompt; what the two predictions are compared with
+predicted    E / (γ·c + v(γ)) with E as measured
+closed form  the same with E = (1 − α^(γ+1)) / (1 − α)"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "bench",
+        help="time this decoder beside plain decoding and transformers' own",
+        description="Times plain decoding, transformers' own plain and assisted generation, and this decoder "
+        "with and without a record, interleaved in one process on the same weights.",
+    )
+    add_pair_options(parser)
+    parser.add_argument("--quick", action="store_true", help="a small run, for a first look")
+    parser.add_argument("--gammas", type=_numbers, help="draft lengths, such as 1,2,4,8")
+    parser.add_argument("--prompts", type=int, help="how many prompts")
+    parser.add_argument("--tokens", type=int, help="new tokens in each run")
+    parser.add_argument("--repeats", type=int, help="how often everything is repeated")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all raw times and results as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from specdec_core.experiments.bench import run_bench
+    from specdec_core.experiments.bench_summary import to_json
+
+    settings = _settings(args)
+    pair = chosen_pair(args)
+    report = to_json(run_bench(pair, settings, _Progress()), pair.info, pair.machine)
+    print("\n".join(lines(report)))
+    if args.json:
+        args.json.write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+    return 0
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """The report of ``bench_summary.to_json`` as text for people."""
+    yield from _conditions(report)
+    for mode in dict.fromkeys(row["job"]["mode"] for row in report["rows"]):
+        yield ""
+        yield from _aligned([(mode, *HEAD[1:]), *_cells(report, mode)])
+    yield ""
+    yield NOTES
+    yield ""
+    yield from _costs(report)
+    yield ""
+    yield from _goals(report)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
+
+
+def _settings(args: argparse.Namespace) -> "BenchSettings":
+    from specdec_core.experiments.bench import QUICK, BenchSettings
+
+    asked = {name: getattr(args, name) for name in ("gammas", "prompts", "tokens", "repeats")}
+    given = {name: value for name, value in asked.items() if value is not None}
+    return replace(QUICK if args.quick else BenchSettings(), **given)
+
+
+class _Progress:
+    """One line on a terminal's standard error: how far, and how long still."""
+
+    def __init__(self) -> None:
+        self._started = perf_counter()
+
+    def __call__(self, done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            left = (perf_counter() - self._started) / done * (total - done)
+            line = f"\r{done} of {total} runs, about {left:.0f} s left  "
+            print(line, end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
+def _conditions(report: dict[str, Any]) -> Iterator[str]:
+    pair, machine, settings = report["pair"], report["machine"], report["settings"]
+    target, draft = pair["target"], pair["draft"]
+    yield f"{pair['title']}: target {_millions(target)}, draft {_millions(draft)}, {pair['dtype']}, batch 1"
+    yield (
+        f"{machine['processor']}, {machine['device']}, {machine['threads']} threads, "
+        f"torch {machine['torch']}, transformers {machine['transformers']}, "
+        f"Python {machine['python']}, {machine['system']}"
+    )
+    yield (
+        f"{settings['prompts']} prompts × {settings['repeats']} repetitions, "
+        f"{settings['tokens']} new tokens each, all ways interleaved in one process"
+    )
+
+
+def _millions(model: dict[str, Any]) -> str:
+    return f"{model['parameters'] / 1e6:.2f} M parameters in {model['layers']} layers"
+
+
+def _cells(report: dict[str, Any], mode: str) -> Iterator[tuple[str, ...]]:
+    for row in report["rows"]:
+        if row["job"]["mode"] == mode:
+            yield (
+                row["job"]["way"],
+                str(row["job"]["gamma"] or ""),
+                f"{row['speed']:.1f}",
+                _ratio(row["versus_plain"]),
+                _ratio(row["versus_assisted"]),
+                _number(row["tokens_per_pass"]),
+                _number(row["alpha"]),
+                _ratio(row["measured"]),
+                _number(row["predicted"]),
+                _number(row["predicted_closed"]),
+            )
+
+
+def _ratio(ratio: dict[str, Any] | None) -> str:
+    return f"{ratio['median']:.2f} [{ratio['low']:.2f}, {ratio['high']:.2f}]" if ratio else "–"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows with the first column flush left, all others flush right."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, *others in table:
+        cells = [first.ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        yield "  ".join(cells).rstrip()
+
+
+def _costs(report: dict[str, Any]) -> Iterator[str]:
+    costs = report["costs"]
+    first = costs["target"][0]
+    yield f"Draft step {1e3 * costs['draft']:.2f} ms, c = {costs['c']:.3f} of a target pass for one token"
+    passes = zip(costs["tokens"], costs["target"], strict=True)
+    yield "Target pass: " + ", ".join(
+        f"{count} tokens {1e3 * seconds:.2f} ms ({seconds / first:.2f})" for count, seconds in passes
+    )
+    share = report["recording"]
+    yield (
+        f"Recording takes {100 * share['median']:.1f} % of a round "
+        f"[{100 * share['low']:.1f}, {100 * share['high']:.1f}]"
+    )
+
+
+def _goals(report: dict[str, Any]) -> Iterator[str]:
+    yield from _aligned(
+        [
+            (
+                goal["text"],
+                f"{goal['value']:.3f}",
+                f"{'≥' if goal['least'] else '≤'} {goal['wanted']:g}",
+                "met" if goal["met"] else "missed",
+                goal["where"],
+            )
+            for goal in report["goals"]
+        ]
+    )

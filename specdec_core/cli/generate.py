@@ -1,0 +1,167 @@
+"""`python -m specdec_core generate`: one run as text, its rounds marked, and as a trace in JSON."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from specdec_core.cli.options import add_pair_options, add_round_options, chosen_pair, round_settings
+
+if TYPE_CHECKING:
+    from specdec_core.decoding.types import Round
+    from specdec_core.experiments.live import LiveRun
+    from specdec_core.traces.trace import Trace
+
+SEAM, CORRECTION, BONUS = "│", "↺", "★"
+
+LEGEND = f"{SEAM} a round begins   {CORRECTION} the target's token after a rejection   {BONUS} when all were kept"
+
+DRAFT, TARGET, PLAIN = "\x1b[33m", "\x1b[34m", "\x1b[0m"
+"""The terminal's own yellow and blue, which its theme keeps legible."""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "generate",
+        help="continue a prompt and show its rounds",
+        description="Continues a prompt by speculative decoding, shows its rounds, and writes the trace.",
+    )
+    parser.add_argument("prompt", help="the text to continue")
+    add_pair_options(parser)
+    add_round_options(parser)
+    parser.add_argument("--rule", default="speculative sampling", help="or greedy, or exact-match")
+    parser.add_argument("--seed", type=int, default=0, help="of all draws (default: %(default)s)")
+    parser.add_argument("--max-new-tokens", type=int, default=64, metavar="N", help="(default: %(default)s)")
+    parser.add_argument("--rounds", action="store_true", help="also list each round with its drafts")
+    parser.add_argument("--baseline", action="store_true", help="also time the target alone")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the whole trace as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from specdec_core.decoding.checks import ModelFailure
+
+    settings = round_settings(args)
+    live = _start(args)
+    painted = sys.stdout.isatty()
+    try:
+        _write(live, lambda: live.next_round(settings), painted)
+        if args.baseline:
+            live.measure_baseline(settings.sampling)
+            live.measure_costs()
+    except ModelFailure as error:
+        print(f"\n{error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+    print("\n" + "\n".join(summary(live.trace, args.rounds)))
+    if args.out:
+        _save(live.trace, args.out)
+    return 1 if live.failure else 0
+
+
+def _start(args: argparse.Namespace) -> "LiveRun":
+    from specdec_core.decoding.rules import RULES
+    from specdec_core.experiments.live import LiveRun
+
+    rule = args.rule.replace("-", " ")
+    if rule not in RULES:
+        raise ValueError(f"there is no rule {args.rule!r}; known rules: {', '.join(RULES)}")
+    pair = chosen_pair(args)
+    return LiveRun.start(pair, args.prompt, rule=rule, seed=args.seed, max_new_tokens=args.max_new_tokens)
+
+
+def _write(live: "LiveRun", next_round: Callable[[], "Round"], painted: bool) -> None:
+    """Print the prompt, then each round as it is made."""
+    print("".join(_texts(live.trace, live.run.prompt_ids)), end="", flush=True)
+    while not live.ended:
+        next_round()
+        print(marked_rounds(live.trace, painted)[-1], end="", flush=True)
+    print()
+
+
+def marked_rounds(trace: "Trace", painted: bool = False) -> list[str]:
+    """The emitted text of each round behind a seam, its last token marked ↺ or ★.
+
+    Without the marks the rounds are the run's text, whole characters only. ``painted`` adds the
+    colours of the two models for a terminal.
+    """
+    from specdec_core.decoding.types import Source
+
+    texts = iter(_texts(trace, trace.emitted))
+    signs = {
+        Source.ACCEPTED: (DRAFT, ""),
+        Source.CORRECTION: (TARGET, CORRECTION),
+        Source.BONUS: (TARGET, BONUS),
+    }
+    rounds = []
+    for each in trace.rounds:
+        tokens = [(*signs[Source(source)], next(texts)) for source in each.sources]
+        shown = [f"{colour}{sign}{text}{PLAIN}" if painted else sign + text for colour, sign, text in tokens]
+        rounds.append(SEAM + "".join(shown))
+    return rounds
+
+
+def _texts(trace: "Trace", ids: Sequence[int]) -> list[str]:
+    from specdec_core.text.display import running_text
+
+    return running_text([trace.pieces[id_] for id_ in ids])
+
+
+def summary(trace: "Trace", rounds: bool) -> Iterator[str]:
+    """What the run came to, in lines; each figure with its formula."""
+    yield LEGEND
+    if rounds:
+        yield ""
+        yield from (round_line(trace, each) for each in trace.rounds)
+    yield ""
+    yield from _figures(trace)
+    yield f"{trace.pair.title}; {trace.conditions}; seed {trace.run.seed}"
+
+
+def round_line(trace: "Trace", each: "Round") -> str:
+    """One round: every draft with its verdict, then the target's own token.
+
+    A draft is followed by ✓ if kept, ✕ if rejected, and put in brackets if it was thrown away untested.
+    """
+    from specdec_core.decoding.types import Source, Verdict
+    from specdec_core.text.display import label
+
+    forms = {Verdict.ACCEPTED: "{}✓", Verdict.REJECTED: "{}✕", Verdict.NOT_TESTED: "({})"}
+    marks = {Source.CORRECTION: CORRECTION, Source.BONUS: BONUS}
+    drafts = [
+        forms.get(Verdict(verdict), "({})").format(label(trace.pieces[int(id_)]))
+        for id_, verdict in zip(each.drafted, each.verdicts, strict=True)
+    ]
+    own = [
+        marks[Source(source)] + label(trace.pieces[int(id_)])
+        for id_, source in zip(each.emitted, each.sources, strict=True)
+        if source != Source.ACCEPTED
+    ]
+    return f"{each.index + 1:4}  {'  '.join(drafts + own)}"
+
+
+def _figures(trace: "Trace") -> Iterator[str]:
+    from specdec_core.traces import acceptance, metrics
+
+    counts = acceptance.counts(trace)
+    yield f"{counts.emitted} tokens in {counts.rounds} rounds, ended by: {trace.end.value if trace.end else 'stop'}"
+    yield f"kept of tested     {counts.accepted} of {counts.tested}"
+    yield f"kept of drafted    {counts.accepted} of {counts.drafted}"
+    yield f"tokens per round   {_number(acceptance.tokens_per_round(trace))}  (correction or bonus included)"
+    yield f"overlap Σ min(p, q) {_number(acceptance.mean_overlap(trace))}  (mean over tested places)"
+    yield f"time per token     {_milliseconds(metrics.time_per_token(trace))}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{1e3 * seconds:.2f} ms"
+
+
+def _save(trace: "Trace", path: Path) -> None:
+    from specdec_core.traces.json_codec import dumps
+
+    path.write_text(dumps(trace), encoding="utf-8")
+    print(f"trace written to {path}", file=sys.stderr)
