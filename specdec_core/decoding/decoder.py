@@ -23,6 +23,7 @@ from .rules import RULES
 from .types import (
     DraftStop,
     EndReason,
+    Prefill,
     Round,
     RoundFlags,
     RoundSettings,
@@ -37,20 +38,6 @@ from .types import (
 
 class RunEnded(RuntimeError):
     """The run has ended; there is no further round."""
-
-
-@dataclass(frozen=True)
-class Prefill:
-    """Seconds that reading the prompt took.
-
-    Attributes:
-        target, draft: seconds of each model's pass over the prompt.
-        tokens: tokens read; the prompt's last one is fed with the first round.
-    """
-
-    target: float
-    draft: float
-    tokens: int
 
 
 @dataclass(frozen=True)

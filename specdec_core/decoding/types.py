@@ -137,6 +137,20 @@ Stop = Callable[[Sequence[int]], tuple[int, EndReason] | None]
 
 
 @dataclass(frozen=True)
+class Prefill:
+    """Seconds that reading the prompt took.
+
+    Attributes:
+        target, draft: seconds of each model's pass over the prompt.
+        tokens: tokens read; the prompt's last one is fed with the first round.
+    """
+
+    target: float
+    draft: float
+    tokens: int
+
+
+@dataclass(frozen=True)
 class RoundTimes:
     """Wall-clock seconds of one round; the parts add up to the whole.
 
