@@ -5,7 +5,7 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 import streamlit as st
 
-from specdec_core.figures import acceptance, break_even, latency, race, style
+from specdec_core.figures import break_even, latency, race, rounds, style
 from specdec_core.figures.palette import Palette, palette_for
 from specdec_core.traces.trace import Trace
 from specdec_core.ui import actions, session, table
@@ -15,6 +15,10 @@ Draw = Callable[[Trace, Palette, int], go.Figure]
 
 CHARTS: dict[str, Draw] = {
     "Race": race.race,
+    "Acceptance": rounds.running_acceptance,
+    "Tokens per round": rounds.tokens_per_round,
+    "Latency": latency.latency,
+    "Where drafting stops paying": lambda trace, palette, _: break_even.break_even(trace, palette),
 }
 TABLE = "Table"
 

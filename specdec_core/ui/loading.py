@@ -26,24 +26,25 @@ class Loading:
 
     Args:
         key: name of the pair, a key of ``models.registry.PAIRS``.
+
+    Attributes:
+        trouble: why the pair could not be loaded, or "".
     """
 
     def __init__(self, key: str) -> None:
-        self.key = key
+        self.key, self.trouble = key, ""
         self._pair: Pair | None = None
-        self._trouble = ""
-        self._thread = threading.Thread(target=self._load, name=f"load {key}", daemon=True)
-        self._thread.start()
+        self._begun, self._done = threading.Lock(), threading.Event()
+
+    def begin(self) -> None:
+        """Start loading, unless it has been started."""
+        if self._begun.acquire(blocking=False):
+            threading.Thread(target=self._load, name=f"load {self.key}", daemon=True).start()
 
     @property
     def done(self) -> bool:
         """Whether the pair has been loaded, or has failed to."""
-        return not self._thread.is_alive()
-
-    @property
-    def trouble(self) -> str:
-        """Why the pair could not be loaded, or ""."""
-        return self._trouble
+        return self._done.is_set()
 
     def pair(self) -> "Pair":
         """The pair; waits for it.
@@ -51,9 +52,10 @@ class Loading:
         Raises:
             PairUnavailable: it could not be loaded.
         """
-        self._thread.join()
+        self.begin()
+        self._done.wait()
         if self._pair is None:
-            raise PairUnavailable(self._trouble)
+            raise PairUnavailable(self.trouble)
         return self._pair
 
     def _load(self) -> None:
@@ -63,15 +65,17 @@ class Loading:
             self._pair = load_pair(self.key)
         except (OSError, ValueError) as error:
             _LOG.exception("loading the pair %s", self.key)
-            self._trouble = f"The pair could not be loaded: {error}"
+            self.trouble = f"The pair could not be loaded: {error}"
         except Exception:
             _LOG.exception("loading the pair %s", self.key)
-            self._trouble = "The pair could not be loaded; the server's log says why."
+            self.trouble = "The pair could not be loaded; the server's log says why."
+        finally:
+            self._done.set()
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
 def loading(key: str) -> Loading:
-    """The one loading of a pair that all visitors share; the first call starts it."""
+    """The one loading of a pair that all visitors share; ``begin`` starts it."""
     return Loading(key)
 
 

@@ -19,6 +19,9 @@ def _badge(measured: tuple, replayed: int) -> None:
     """Redraw the whole page when what it was drawn from has been overtaken."""
     state = session.current()
     st.html(badge(*_texts(state)))
+    if state.painted:
+        loading.loading(session.chosen().pair).begin()
+    state.painted = True  # the browser comes back here only once it has drawn the page
     at_rest = state.timing is None or not state.timing.working
     news = _measured(state) != measured or (at_rest and len(state.trace.replay) != replayed)
     if news and state.mode == "paused":

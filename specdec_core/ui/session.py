@@ -44,6 +44,8 @@ class Session:
         timing: the background measurements of the live run.
         mode: whether rounds follow each other by themselves.
         trouble: a sentence about what went wrong last, or "".
+        last_tick: when Play or Run to end last went on.
+        painted: the page has been drawn once, so loading a pair no longer delays it.
     """
 
     shown: Trace
@@ -53,6 +55,7 @@ class Session:
     mode: Mode = "paused"
     trouble: str = ""
     last_tick: float = 0.0
+    painted: bool = False
 
     @property
     def trace(self) -> Trace:

@@ -1,8 +1,8 @@
 """The five figures above the text, each with its formula, "–" where nothing was counted.
 
-Acceptance and tokens per pass look at the rounds up to the cursor; speeds at the whole run,
-and only at rounds whose times can be trusted: rounds stepped singly, cold or contended are
-left out, a replay of the same rounds without pauses stands in for them.
+All of them look at the rounds up to the cursor. Speeds look only at rounds whose times can be
+trusted: rounds stepped singly, cold or contended are left out, and a replay of the same
+rounds without pauses stands in for them.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,13 @@ class Figure:
 
 def figures(trace: Trace, upto: int, gamma: int) -> list[Figure]:
     """The figures for the first ``upto`` rounds of a trace, γ being that of the round shown."""
-    return [_kept(trace, upto), _per_pass(trace, upto, gamma), _time(trace), _speedup(trace), _costs(trace, gamma)]
+    return [
+        _kept(trace, upto),
+        _per_pass(trace, upto, gamma),
+        _time(trace, upto),
+        _speedup(trace, upto),
+        _costs(trace, gamma),
+    ]
 
 
 def html(items: list[Figure]) -> str:
@@ -56,24 +62,26 @@ def _per_pass(trace: Trace, upto: int, gamma: int) -> Figure:
     )
 
 
-def _time(trace: Trace) -> Figure:
+def _time(trace: Trace, upto: int) -> Figure:
+    own, alone = metrics.time_per_token(trace, upto), metrics.baseline_time_per_token(trace)
     return Figure(
         "time per token · target alone",
-        f"{_ms(metrics.time_per_token(trace))} · {_ms(metrics.baseline_time_per_token(trace))}",
-        "seconds of all rounds with trustworthy times / tokens they emitted; then the same for the target "
-        f"alone, one token a pass, on this prompt. The prompt's own pass is in neither. {trace.conditions}.",
-        _replayed(trace),
+        f"{_ms(own)} · {_ms(alone)}",
+        "seconds of the rounds whose times can be trusted / tokens they emitted; then the same for the target "
+        f"alone, a token a pass, on this prompt. Reading the prompt is in neither. {_speed_note(trace, upto)}",
+        _replayed(trace, upto),
     )
 
 
-def _speedup(trace: Trace) -> Figure:
+def _speedup(trace: Trace, upto: int) -> Figure:
+    closed = metrics.speedup_model(trace, upto)
     return Figure(
         "speed-up: measured · model",
-        f"{_times(metrics.speedup_measured(trace))} · {_times(metrics.speedup_model(trace))}",
-        "measured: time per token of the target alone / of this run. Model: (1 − α^(γ+1)) / ((1 − α)(γ·c + v(γ))) "
-        "with the mean overlap of the tested places for α (Leviathan et al. 2023, Theorem 3.8, with the "
-        f"measured cost of verifying). {trace.conditions}.",
-        _replayed(trace),
+        f"{_times(metrics.speedup_measured(trace, upto))} · {_times(metrics.speedup_expected(trace, upto))}",
+        "measured: time per token of the target alone / of this run. Model: E / (γ·c + v(γ)), E being the "
+        f"tokens per target pass. With E from the closed form and the measured overlap, verifying taken to be "
+        f"free (Leviathan et al. 2023, Theorem 3.8), it is {_times(closed)}. {_speed_note(trace, upto)}",
+        _replayed(trace, upto),
     )
 
 
@@ -107,8 +115,15 @@ def _times(ratio: float | None) -> str:
     return NOTHING if ratio is None else f"{ratio:.2f}×"
 
 
-def _replayed(trace: Trace) -> str:
-    return "replayed" if trace.replay and not all(item.flags.clean for item in trace.rounds) else ""
+def _speed_note(trace: Trace, upto: int) -> str:
+    trusted = int(metrics.latency(trace, upto).clean.sum())
+    return f"{trusted} of {upto} rounds can be trusted. {trace.conditions}."
+
+
+def _replayed(trace: Trace, upto: int) -> str:
+    """A mark where times of a replay stand in for those of rounds that were stepped."""
+    stepped = any(not item.flags.clean for item in trace.rounds[:upto])
+    return "replayed" if stepped and trace.replay and upto else ""
 
 
 def _card(item: Figure) -> str:
