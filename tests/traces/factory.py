@@ -61,7 +61,7 @@ def make_round(
             and always if nothing was drafted.
         clipped: how many of the drafts that are not needed had passed the test.
         times: seconds; by default those of a small pair on two processor threads.
-        record: whether ``places`` is filled.
+        record: whether ``places`` is filled; the emitted tokens are the same.
         seed: together with ``index`` the source of everything random.
     """
     rng = np.random.default_rng([seed, index])
@@ -70,9 +70,13 @@ def make_round(
     wishes = [STORY[(start + i) % len(STORY)] for i in range(len(outcome) + 1)]
     if end is EndReason.END_TOKEN:
         wishes[len(sources) - 1] = END_ID
-    drafted, places = laws.places(verdicts, wishes, sampling, rule, rng)
+    if record:
+        drafted, places = laws.places(verdicts, wishes, sampling, rule, rng)
+        own = places.replacement
+    else:
+        (drafted, own), places = laws.tokens(verdicts, wishes, rng), None
     kept = outcome.count("A")
-    emitted = [*drafted[:kept], *places.replacement[kept : len(sources)]]
+    emitted = [*drafted[:kept], *own[kept : len(sources)]]
     cache = start + len(emitted) - 1
     return Round(
         index=index,
@@ -90,7 +94,7 @@ def make_round(
         flags=flags,
         target_cache=cache,
         draft_cache=min(cache, start + max(len(outcome) - 2, 0)),
-        places=places if record else None,
+        places=places,
     )
 
 

@@ -67,6 +67,15 @@ def places(
     return drafted, record
 
 
+def tokens(
+    verdicts: np.ndarray, wishes: list[int], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Drafted tokens (int32 [K]) and the target's own (int32 [K+1]) for a round without a record."""
+    own = np.array(wishes, dtype=np.int32)
+    other = (own[:-1] + rng.integers(1, VOCAB, len(verdicts))) % VOCAB
+    return np.where(verdicts == Verdict.ACCEPTED, own[:-1], other).astype(np.int32), own
+
+
 def _place(verdict: Verdict, wish: int, sampling: Sampling, rule: str, rng: np.random.Generator) -> dict:
     """One drafted place: logits shaped so that the verdict can happen, then draws that make it so."""
     p_logits, q_logits = _logits(verdict, wish, rng)
