@@ -1,6 +1,6 @@
 /* All rounds at a glance: a column a round, a cell a place. Dragging over it moves the cursor. */
 
-const CARPET = { left: 26, top: 4, bottom: 20, widest: 52, glyphsFrom: 15 };
+const CARPET = { left: 26, top: 4, bottom: 20, margin: 160, widest: 52, glyphsFrom: 15 };
 
 function makeCarpetPanel(view) {
   view.canvas = make("canvas", "", null, { "aria-hidden": "true" });
@@ -13,27 +13,33 @@ function makeCarpetPanel(view) {
     view.frame,
   );
   view.margin = make("div", "margin");
+  view.hint = make("span", "hint");
   view.told = make("span", "told");
-  const head = fill(make("header"), make("h3", "", "All rounds"), make("span", "hint", "drag to scrub"), view.told);
+  const head = fill(make("header"), make("h3", "", "All rounds"), view.hint, view.told);
   handleScrub(view);
-  return fill(make("section", "panel carpet"), head, fill(make("div", "carpet-body"), view.slider, view.margin));
+  view.carpetBody = fill(make("div", "carpet-body"), view.slider, view.margin);
+  return fill(make("section", "panel carpet"), head, view.carpetBody);
 }
 
 /** Sizes of the carpet for the rounds there are and the room there is. */
 function carpetShape(view) {
   const { rounds } = view.store;
   const rows = Math.max(2, ...rounds.map((round) => round.places.length));
-  const room = view.slider.clientWidth - CARPET.left;
+  const room = view.carpetBody.clientWidth - CARPET.left - (view.narrow ? 0 : CARPET.margin);
   const column = Math.min(CARPET.widest, room / Math.max(rounds.length, 1));
-  const row = rows <= 7 ? 18 : rows <= 11 ? 15 : 11;
-  return { rows, column, row, height: CARPET.top + rows * row + CARPET.bottom };
+  const row = rows <= 7 ? 18 : 14;
+  const width = CARPET.left + column * rounds.length + 14;
+  return { rows, column, row, width, height: CARPET.top + rows * row + CARPET.bottom };
 }
 
 function drawCarpet(view) {
+  const none = view.store.rounds.length === 0;
+  view.carpetBody.hidden = none;
+  view.hint.textContent = none ? "each round adds a column here" : "drag to scrub";
   const shape = (view.shape = carpetShape(view));
   const { canvas } = view;
   const ratio = devicePixelRatio || 1;
-  const width = view.slider.clientWidth;
+  const { width } = shape;
   canvas.width = width * ratio;
   canvas.height = shape.height * ratio;
   canvas.style.width = `${width}px`;
@@ -66,7 +72,7 @@ function carpetColours(view) {
 
 function drawAxes(view, pen, shape, colours) {
   pen.fillStyle = colours.grey;
-  for (let row = 0; row < shape.rows; row += shape.row < 13 ? 2 : 1) {
+  for (let row = 0; row < shape.rows; row += 1) {
     pen.fillText(String(row + 1), CARPET.left / 2 - 2, CARPET.top + (row + 0.5) * shape.row);
   }
   const count = view.store.rounds.length;

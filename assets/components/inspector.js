@@ -47,7 +47,7 @@ function scaleToggle(view) {
 
 /** Switches between the most telling tokens and all that were recorded. */
 function moreButton(view, round, index, others) {
-  const words = view.all ? "show fewer" : `${others.toLocaleString("en")} others`;
+  const words = view.all ? "show fewer" : `${others.toLocaleString("en")} others…`;
   const button = make("button", "more", words, { type: "button", "aria-expanded": String(view.all) });
   button.onclick = () => {
     view.all = !view.all;
@@ -118,7 +118,7 @@ function axis(view, end) {
 function restRow(view, round, index, [count, qs, ps], drafted) {
   return [
     moreButton(view, round, index, count),
-    make("span", "column axis-name", view.all ? "" : "show more of them"),
+    make("span"),
     make("span", "number by-draft", drafted ? qs : ""),
     make("span", "number by-target", ps),
   ];
@@ -147,6 +147,6 @@ function stripHead(name, strip) {
   return fill(
     make("div", "strip-head"),
     make("span", "by-target", name),
-    make("span", "", `second dice ${strip.us}`),
+    make("span", "", `${strip.residual ? "second dice" : "dice"} ${strip.us}`),
   );
 }

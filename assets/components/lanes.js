@@ -1,6 +1,7 @@
 /* One round: draft steps, above one target pass over all places, above the tokens emitted. */
 
 const PLACES_SIDE_BY_SIDE = 8;
+const GHOSTS = 6;
 const STATES = {
   [VERDICT.KEPT]: "passed",
   [VERDICT.REJECTED]: "fell",
@@ -16,7 +17,7 @@ function makeLanesPanel(view) {
 
 function drawLanes(view) {
   const round = currentRound(view);
-  const list = Boolean(round) && (view.narrow || round.places.length > PLACES_SIDE_BY_SIDE);
+  const list = view.narrow || (round?.places.length ?? 0) > PLACES_SIDE_BY_SIDE;
   view.lanes.classList.toggle("list", list);
   if (!round) fill(view.lanes, ...emptyRound(view));
   else fill(view.lanes, lanesHead(view, round), ...lanesBody(view, round), make("p", "sum", round.sum));
@@ -93,8 +94,8 @@ function numberLine(model, word, number, letter) {
 }
 
 function choiceLine(view, place) {
-  const line = make("div", "line by-target");
-  return fill(line, make("span", "words", `${view.data.head.choice}: `), makeToken("b", "label", place.own));
+  const words = make("div", "by-target", `${view.data.head.choice}:`);
+  return fill(make("div", "choice"), words, makeToken("b", "label by-target", place.own));
 }
 
 function verdictLines(place) {
@@ -145,13 +146,29 @@ function emittedCell(round, index) {
   return cell;
 }
 
+/** Before the first round: the shape that a round will have. */
 function emptyRound(view) {
   const any = view.store.rounds.length > 0;
   const title = make("h3", "", any ? "Before the first round" : "Nothing drafted yet");
   const words = any
-    ? "The prompt has been read by both models. Go on to round 1, or drag in the carpet below."
-    : "Next round: the draft guesses a few tokens, one at a time; then the target checks them all, and one place more, in a single pass.";
-  const ghosts = make("div", "ghosts", null, { "aria-hidden": "true" });
-  ["draft", "draft", "draft", "draft", "target"].forEach((who) => ghosts.append(make("span", `ghost by-${who}`)));
-  return [fill(make("header"), title), make("p", "sum", words), ghosts];
+    ? "The prompt has been read. Go on to round 1, or drag in the carpet below."
+    : "The prompt is ready. “Next round” lets the draft guess and the target check, and adds the tokens that pass.";
+  const grid = make("div", "grid");
+  grid.style.setProperty("--places", GHOSTS);
+  grid.append(
+    make("p", "lane-title by-draft drafting", "First the draft guesses a few tokens, one at a time"),
+    make("div", "pass"),
+    make("p", "lane-title by-target checking", "Then the target checks them all, and one place more, in a single pass"),
+  );
+  for (let index = 0; index < GHOSTS; index += 1) grid.append(...ghostCells(index));
+  return [fill(make("header"), title), grid, make("p", "sum", words)];
+}
+
+function ghostCells(index) {
+  const step = make("div", "step by-draft", null, { "aria-hidden": "true" });
+  if (index < GHOSTS - 1) step.append(make("div", "ghost"));
+  const test = make("div", "test by-target", null, { "aria-hidden": "true" });
+  test.append(make("div", "ghost"));
+  for (const cell of [step, test]) cell.style.setProperty("--i", index + 1);
+  return [step, test];
 }

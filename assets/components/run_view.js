@@ -12,7 +12,7 @@ function mount(parentElement) {
   parentElement.append(root);
   handleReader(view);
   view.observer = new ResizeObserver(() => fitWidth(view));
-  view.observer.observe(view.slider);
+  view.observer.observe(view.root);
   VIEWS.set(parentElement, view);
   return view;
 }

@@ -1,5 +1,6 @@
 /* The running text: whole characters, a seam before each round, and who each token came from. */
 
+const TEXT_LINE = 28;
 const MARKS = { [SOURCE.CORRECTION]: "↺", [SOURCE.BONUS]: "★" };
 const CLASSES = { [SOURCE.KEPT]: "kept", [SOURCE.CORRECTION]: "own", [SOURCE.BONUS]: "own" };
 
@@ -77,8 +78,8 @@ function markText(view) {
 function keepInSight(box, top, height) {
   const above = top < box.scrollTop + 4;
   const below = top + height > box.scrollTop + box.clientHeight - 4;
-  if (above) box.scrollTop = top - 4;
-  else if (below) box.scrollTop = top + height - box.clientHeight + 8;
+  const aim = above ? top : below ? top + height - box.clientHeight + 8 : box.scrollTop;
+  box.scrollTop = Math.round(aim / TEXT_LINE) * TEXT_LINE;
 }
 
 function legendItems() {

@@ -145,7 +145,7 @@ def last_place_words(drafted: int, bonus: bool, ended: bool, own: str | None) ->
     if ended:
         return _VERDICTS[Verdict.NOT_NEEDED]
     kept = "the draft" if drafted == 1 else f"all {drafted}"
-    return f"next token, had {kept} been kept (★)" + (f": {own}" if own else "")
+    return f"next token, had {kept} been kept (★)" + (f": “{own}”" if own else "")
 
 
 def emitted_words(sources: list[Source], clipped: int, end: str | None) -> str:
