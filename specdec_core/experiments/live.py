@@ -16,7 +16,7 @@ import numpy as np
 
 from specdec_core.decoding.baseline import PlainToken, decode_plain, prefill_plain
 from specdec_core.decoding.checks import ModelFailure
-from specdec_core.decoding.decoder import Decoder, RunEnded
+from specdec_core.decoding.decoder import Decoder, Prefill, RunEnded
 from specdec_core.decoding.record import NoRecorder, Recorder
 from specdec_core.decoding.types import (
     Round,
@@ -56,11 +56,17 @@ class LiveRun:
     """
 
     def __init__(
-        self, pair: Pair, prompt: str, run: RunSettings, recorder: Recorder | None, stop: Stop | None
+        self,
+        pair: Pair,
+        prompt: str,
+        run: RunSettings,
+        decoder: Decoder,
+        prefill: Prefill,
+        stop: Stop | None,
     ) -> None:
         self.pair, self.run, self.failure = pair, run, ""
         self._stop = stop
-        self._decoder: Decoder | None = _decoder(pair, run, recorder, stop)
+        self._decoder: Decoder | None = decoder
         self._making = threading.Lock()  # one round at a time
         self._changing = threading.Lock()  # one change of the trace at a time; held briefly
         self._trace = Trace(
@@ -69,6 +75,7 @@ class LiveRun:
             run=run,
             prompt=prompt,
             pieces=_pieces(pair, run.prompt_ids),
+            prefill=prefill,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
@@ -102,11 +109,10 @@ class LiveRun:
             Busy: the device did not come free in time.
         """
         run = RunSettings(pair.encode(prompt), rule, seed, branch, max_new_tokens, pair.end_ids)
-        live = cls(pair, prompt, run, recorder, stop)
+        decoder = _decoder(pair, run, recorder, stop)
         with pair.runner.turn(timeout):
-            prefill = live._decoder.prefill()
-        live._change(prefill=prefill)
-        return live
+            prefill = decoder.prefill()
+        return cls(pair, prompt, run, decoder, prefill, stop)
 
     @property
     def trace(self) -> Trace:
@@ -143,10 +149,10 @@ class LiveRun:
         with self._making:
             if index is not None and index < len(self._trace.rounds):
                 return self._trace.rounds[index]
-            if self.ended:
+            if self._decoder is None or self.ended:
                 raise RunEnded(self._ending())
-            item = self._make(settings, single, timeout)
-            pieces = _pieces(self.pair, ids_of(item), self._trace.pieces)
+            item = self._make(self._decoder, settings, single, timeout)
+            pieces = _pieces(self.pair, ids_of(item).tolist(), self._trace.pieces)
             with self._changing:
                 self._trace = self._trace.append(item, pieces)
             return item
@@ -182,7 +188,7 @@ class LiveRun:
         ids = np.array([token.id for token in tokens], dtype=np.int32)
         seconds = np.array([token.seconds for token in tokens])
         baseline = PlainRun(sampling, ids, seconds, prefill, contended)
-        self._change(baseline=baseline, new_ids=ids)
+        self._change(baseline=baseline, new_ids=ids.tolist())
         return baseline
 
     def replay(self, *, timeout: float | None = WAIT) -> Iterator[RoundTimes]:
@@ -222,12 +228,12 @@ class LiveRun:
         with self._making:
             self._decoder = None
 
-    def _make(self, settings: RoundSettings, single: bool, timeout: float | None) -> Round:
+    def _make(self, decoder: Decoder, settings: RoundSettings, single: bool, timeout: float | None) -> Round:
         """One round on the device, flagged with the circumstances in which it was made."""
         with self.pair.runner.turn(timeout) as turn:
             cold = self.pair.count_round()
             try:
-                item = self._decoder.step(settings, RoundFlags(cold=cold, single=single))
+                item = decoder.step(settings, RoundFlags(cold=cold, single=single))
             except Exception as error:
                 self._decoder, self.failure = None, _failure(error)
                 raise

@@ -87,7 +87,7 @@ def _make_pair(spec: PairSpec, device: torch.device) -> Pair:
         title=spec.title,
         target=target.info,
         draft=draft.info,
-        vocab_size=target.module.config.vocab_size,
+        vocab_size=target.module.config.get_text_config().vocab_size,
         dtype=str(target.module.dtype).removeprefix("torch."),
         licence=spec.licence,
     )

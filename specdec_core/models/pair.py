@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from transformers import PreTrainedModel
 
 from specdec_core.decoding.cache import CachedModel
 from specdec_core.models.pieces import token_pieces
@@ -25,7 +25,7 @@ class LoadedModel:
     """One model in memory: its module in eval mode, its tokenizer, and what a trace says of it."""
 
     folder: Path
-    module: nn.Module
+    module: PreTrainedModel
     tokenizer: Any
     info: ModelInfo
 
