@@ -84,7 +84,7 @@ trapezoidal learning rate that falls over the second half.""",
     "draft": """{spent} of distillation on the target's logits: {short:,} samples of 256 tokens and {long:,} \
 of 1,024 written by the target (three in four batches at temperature 1, one at 0.7), and {text:,} passages \
 of 1,024 tokens from the corpus. The loss is forward KL for the first 40 %, then 1 − Σ min(p, q), the \
-probability that a draft is rejected; every fourth step is at temperature 0.7. Optimizers as for the target.""",
+probability that a draft is rejected; every fourth step is at temperature 0.7. Optimizers are the same.""",
     "draft-weak": """{spent} of next-token prediction on the corpus with the target's optimizers. It never \
 saw the target.""",
 }

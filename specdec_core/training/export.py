@@ -20,6 +20,7 @@ def export_model(model: LlamaForCausalLM, tokenizer_folder: Path, folder: Path) 
         for name in tokenizer_files.FILES:
             shutil.copyfile(tokenizer_folder / name, Path(partial) / name)
         for path in Path(partial).iterdir():
+            path.chmod(0o644)  # safetensors writes files that only their owner may read
             os.replace(path, folder / path.name)
 
 
