@@ -91,10 +91,9 @@ with knobs:
     extra = right.slider("Verify cost per draft", 0.0, 0.5, 0.03, 0.01, key="extra", bind="query-params")
     tokens = float(theory.expected_tokens(alpha, gamma))
     price = gamma * c + verify(gamma)
-    st.markdown(
-        f"**{tokens:.2f} tokens** a round for {gamma} · {c:.2f} + {verify(gamma):.2f} = **{price:.2f} passes**"
-        f": **{tokens / price:.2f}×** the speed of the target alone."
-    )
+    bill = f"{gamma} · {c:.2f} + {verify(gamma):.2f} = **{price:.2f} passes**"
+    gain = f"**{tokens / price:.2f}×** the speed of the target alone"
+    st.markdown(f"**{tokens:.2f} tokens** a round for {bill}: {gain}.")
     st.caption("Modelled, not measured.")
 
 charts = {
