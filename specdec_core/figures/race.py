@@ -75,12 +75,13 @@ def _run_lines(palette: Palette, both: metrics.Race) -> list[dict[str, Any]]:
         steps | {"mode": "lines", "line": outline, "hoverinfo": "skip"},
         steps
         | {
+            "name": "this run",
             "mode": "lines+markers",
             "line": {"shape": "hv", "width": 2.5, "color": palette.draft_fill},
             "marker": {"size": 5 if len(rounds) < 60 else 1, "color": palette.draft_line},
             "customdata": small(np.stack([rounds, rounds + 1, gave, took], axis=1)),
             "hovertemplate": "round %{customdata[1]}: %{customdata[2]} tokens in %{customdata[3]:.1f} ms"
-            "<br>so far %{y} tokens in %{x:.1f} ms, sums over rounds<extra>this run</extra>",
+            "<br>so far %{y} tokens in %{x:.1f} ms, sums over rounds<extra>%{fullData.name}</extra>",
         },
     ]
 
@@ -88,11 +89,12 @@ def _run_lines(palette: Palette, both: metrics.Race) -> list[dict[str, Any]]:
 def _alone_line(palette: Palette, both: metrics.Race) -> dict[str, Any]:
     return {
         "type": "scatter",
+        "name": "target alone",
         "mode": "lines",
         "x": small(both.target_ms),
         "y": both.target_tokens,
         "line": {"shape": "hv", "width": 2, "dash": "4px,2px", "color": palette.target_line},
-        "hovertemplate": "%{y} tokens after %{x:.1f} ms, one pass each<extra>target alone</extra>",
+        "hovertemplate": "%{y} tokens after %{x:.1f} ms, one pass each<extra>%{fullData.name}</extra>",
     }
 
 
@@ -100,6 +102,7 @@ def _bridge(palette: Palette, joint: _Joint) -> dict[str, Any]:
     """The cursor: a level line between the two moments at which both sides had the same tokens."""
     return {
         "type": "scatter",
+        "name": "joins equal tokens",
         "mode": "lines+markers",
         "x": [joint.run, joint.alone],
         "y": [joint.tokens, joint.tokens],
