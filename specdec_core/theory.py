@@ -235,5 +235,5 @@ def _within(value: ArrayLike, low: float, high: float, name: str) -> np.ndarray:
     array = np.asarray(value, dtype=np.float64)
     if not np.all((array >= low) & (array <= high)):
         span = f"from {low:g} to {high:g}" if np.isfinite(high) else f"{low:g} or more"
-        raise ValueError(f"{name} must be {span}; got {value}")
+        raise ValueError(f"{name} must be {span}; got {value!r}")
     return array

@@ -176,7 +176,7 @@ def running(trace: Trace, upto: int | None = None) -> Running:
     rounds = trace.rounds[:upto]
     accepted = _summed([item.accepted for item in rounds])
     tested = _summed([item.tested for item in rounds])
-    drafted = _summed([np.count_nonzero(item.verdicts != Verdict.NOT_NEEDED) for item in rounds])
+    drafted = _summed([int(np.count_nonzero(item.verdicts != Verdict.NOT_NEEDED)) for item in rounds])
     emitted = np.array([len(item.emitted) for item in rounds], dtype=np.int64)
     overlaps = [_tested(item, "overlap") for item in rounds]
     places, mass = _summed([len(found) for found in overlaps]), np.cumsum([found.sum() for found in overlaps])

@@ -72,10 +72,10 @@ def _check_round(item: Round, path: str) -> None:
 
 def _verdicts_like(item: Round) -> np.ndarray:
     """What the verdicts of a round with as many accepted drafts, rejected or not, must be."""
-    rejected = Verdict.REJECTED in item.verdicts
+    rejected = int(Verdict.REJECTED in item.verdicts)
     like = np.full(len(item.verdicts), Verdict.NOT_TESTED if rejected else Verdict.NOT_NEEDED, dtype=np.int8)
     like[: item.accepted] = Verdict.ACCEPTED
-    like[item.accepted : item.tested] = Verdict.REJECTED
+    like[item.accepted : item.accepted + rejected] = Verdict.REJECTED
     return like
 
 

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from specdec_core.decoding.decoder import Prefill
 from specdec_core.decoding.types import (
     DraftStop,
     EndReason,
     Places,
+    Prefill,
     Round,
     RoundFlags,
     RoundSettings,

@@ -107,7 +107,8 @@ class Text:
     most: int = 200
 
     def write(self, value: str) -> str:
-        return self.read(value, f"the text {shown(value)}")
+        # A subclass of str, such as torch's version, is written as what it says.
+        return self.read(str(value) if isinstance(value, str) else value, f"the text {shown(value)}")
 
     def read(self, value: Any, path: str) -> str:
         if type(value) is not str:

@@ -5,18 +5,13 @@ the rounds before it, so that a reader may hold on to any of them. It knows nump
 words of ``decoding.types`` alone, neither torch nor a tokenizer. Times are in seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
-from specdec_core.decoding.types import EndReason, Round, RoundTimes, RunSettings, Sampling
-
-if TYPE_CHECKING:
-    from specdec_core.decoding.types import Prefill
+from specdec_core.decoding.types import EndReason, Prefill, Round, RoundTimes, RunSettings, Sampling
 
 TRACE_VERSION = 1
 """Version of the record. It rises when a reader of the old form would misread the new one."""

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from specdec_core.decoding.decoder import Prefill
 from specdec_core.decoding.types import (
     DraftStop,
     EndReason,
+    Prefill,
     Round,
     RoundFlags,
     RoundSettings,
@@ -130,7 +130,7 @@ def make_trace(
         machine=make_machine(),
         run=RunSettings(PROMPT, rule=rule, seed=seed, max_new_tokens=limit, end_ids=frozenset({END_ID})),
         prompt="Once upon a time",
-        pieces={id_: PIECES[id_] for id_ in PROMPT},
+        pieces={id_: PIECES[id_] for id_ in STORY},
         prefill=Prefill(target=0.021, draft=0.004, tokens=len(PROMPT) - 1),
         baseline=make_baseline(sampling=sampling) if baseline else None,
         costs=make_costs() if costs else None,

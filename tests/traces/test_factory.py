@@ -49,3 +49,10 @@ def test_the_same_arguments_give_the_same_round():
     one, two = make_round("AR.", seed=4), make_round("AR.", seed=4)
     assert np.array_equal(one.places.p, two.places.p) and np.array_equal(one.drafted, two.drafted)
     assert not np.array_equal(one.places.p, make_round("AR.", seed=5).places.p)
+
+
+@pytest.mark.parametrize("outcome", ["AAAA", "AAR.", "R", "", "AA--"])
+def test_leaving_out_the_record_leaves_the_tokens_as_they_are(outcome):
+    whole, bare = make_round(outcome), make_round(outcome, record=False)
+    assert bare.places is None
+    assert np.array_equal(whole.emitted, bare.emitted) and np.array_equal(whole.sources, bare.sources)
