@@ -1,0 +1,62 @@
+"""A page with nothing but the round view, over traces made by hand; started by test_run_view.py."""
+
+import streamlit as st
+
+from specdec_core.decoding.types import Sampling
+from specdec_core.ui.run_view import Cursor, run_view
+from tests.traces import factory, laws
+
+HOSTILE = {
+    " king": b" <img src=x onerror=\"document.title='owned'\">",
+    " who": b" $x^2$ *bold* `code`",
+    " three": " \N{ROCKET}</button><b>loud</b>".encode(),
+    "Once": b"<script>document.title='owned'</script>",
+}
+
+
+def hostile_trace():
+    trace = factory.make_trace()
+    swaps = {word.encode(): piece for word, piece in HOSTILE.items()}
+    return trace.with_(pieces={id_: swaps.get(piece, piece) for id_, piece in trace.pieces.items()})
+
+
+MAKERS = {
+    "usual": factory.make_trace,
+    "hostile": hostile_trace,
+    "empty": lambda: factory.make_trace(()),
+    "greedy": lambda: factory.make_trace(
+        ("AAAA", "AR.."), rule="greedy", sampling=Sampling(temperature=0), replay=1
+    ),
+    "long": lambda: factory.make_trace(("AAAA", "AR..", "R...", "AAAR", "AAAAA") * 40),
+    "deep": lambda: factory.make_trace(("A" * 16, "AAAR" + "." * 12)),
+}
+
+
+def one_more(trace):
+    item = factory.make_round(
+        "AAR.", index=len(trace.rounds), start=len(trace.run.prompt_ids) + len(trace.emitted)
+    )
+    return trace.append(item, {id_: laws.PIECES[id_] for id_ in laws.ids_of(item)})
+
+
+st.set_page_config(layout="wide")
+state = st.session_state
+if "trace" not in state:
+    state.trace = MAKERS[st.query_params.get("trace", "usual")]()
+    state.cursor = Cursor(len(state.trace.rounds) - 1)
+    state.scripts = 0
+state.scripts += 1
+with st.container(horizontal=True):
+    if st.button("Next"):
+        state.trace = one_more(state.trace)
+        state.cursor = Cursor(len(state.trace.rounds) - 1)
+    if st.button("Lose"):
+        # As when a message is overtaken by the next one and never reaches the browser.
+        state.trace = one_more(one_more(state.trace))
+        state["_view_link"].sent = len(state.trace.rounds) - 1
+        state.cursor = Cursor(len(state.trace.rounds) - 1)
+    if st.button("Restart"):
+        state.trace = factory.make_trace(("R...", "AAAA"), seed=9)
+        state.cursor = Cursor(1)
+state.cursor = run_view(state.trace, state.cursor, key="view")
+st.text(f"at {state.cursor.round} {state.cursor.place}, run {state.scripts} times")

@@ -1,0 +1,233 @@
+"""The round view in a real browser: what it shows, how one moves in it, what it tells the page."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[2]
+APP = Path(__file__).with_name("run_view_app.py")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Address of a server that shows the view alone."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = {
+        "server.port": port,
+        "server.address": "127.0.0.1",
+        "server.headless": "true",
+        "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false",
+    }
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    log = tmp_path_factory.mktemp("server") / "log"
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", str(APP), *flags],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+
+
+def _wait_for(url, server, log):
+    for _ in range(300):
+        assert server.poll() is None, log.read_text()
+        try:
+            urllib.request.urlopen(url, timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"the server did not answer: {log.read_text()}")
+
+
+@pytest.fixture
+def open_view(chromium, address):
+    """Opens a trace by name and returns the page; fails the test on any error in the console."""
+    contexts, complaints = [], []
+
+    def open_(trace="usual", width=1310, height=1100, **options):
+        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{address}/?trace={trace}")
+        expect(page.locator(".run-view .panel").first).to_be_visible(timeout=30_000)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def at(page, round_, place):
+    """The page itself knows that the reader is there."""
+    expect(page.get_by_text(f"at {round_} {place},")).to_be_visible(timeout=15_000)
+
+
+def test_a_round_shows_its_drafts_its_one_pass_and_what_came_out(open_view):
+    page = open_view()
+    lanes = page.locator(".lanes")
+    expect(lanes.get_by_role("heading")).to_have_text("Round 8 of 8")
+    expect(lanes.locator(".step .chip")).to_have_count(4)
+    expect(lanes.locator(".test")).to_have_count(5)
+    expect(lanes.locator(".emitted .chip")).to_have_count(5)
+    expect(lanes.locator(".checking")).to_contain_text("Target checks all 5 places in one pass")
+    expect(lanes.locator(".checking")).to_contain_text("one token alone: 7.0 ms")
+    expect(page.locator(".legend")).to_contain_text("rejected does not mean wrong, only over-proposed")
+
+
+def test_tokens_are_shown_literally(open_view):
+    page = open_view("hostile")
+    text = page.locator(".flow")
+    expect(text).to_contain_text("<script>document.title='owned'</script>")
+    expect(text).to_contain_text("<img src=x onerror=\"document.title='owned'\">")
+    expect(text).to_contain_text("$x^2$ *bold* `code`")
+    expect(text).to_contain_text("\N{ROCKET}</button><b>loud</b>")
+    assert page.locator(".run-view :is(img, script, b b)").count() == 0
+    assert "owned" not in page.title()
+
+
+def test_hovering_a_token_lights_it_in_text_lanes_inspector_and_carpet(open_view):
+    page = open_view()
+    page.locator(".flow .round.here .token").first.hover()
+    for part in (".flow .token.lit", ".lanes .step .lit", ".lanes .test.lit", ".lanes .emitted .lit"):
+        expect(page.locator(part)).to_have_count(1)
+    expect(page.locator(".spot")).to_be_visible()
+    expect(page.locator(".told")).to_contain_text("round 8, place 1")
+    page.locator(".inspector h3").hover()
+    expect(page.locator(".run-view .lit")).to_have_count(0)
+
+
+def test_a_click_opens_the_place_and_tells_the_page(open_view):
+    page = open_view()
+    page.locator(".lanes .step .chip").nth(1).click()
+    expect(page.locator(".inspector h3")).to_contain_text("Place 2")
+    at(page, 7, 1)
+    page.locator(".flow .round").nth(1).locator(".token").last.click()
+    expect(page.locator(".lanes h3")).to_contain_text("Round 2")
+    expect(page.locator(".inspector h3")).to_contain_text("fell")
+    at(page, 1, 1)
+
+
+def test_the_full_record_of_a_place_is_fetched_when_asked_for(open_view):
+    page = open_view()
+    labels = page.locator(".inspector .bars > .label")
+    expect(labels).to_have_count(8)
+    page.locator(".inspector .more").click()
+    expect(page.locator(".inspector .more")).to_have_text("show fewer")
+    page.wait_for_function("document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot"
+                           ".querySelectorAll('.inspector .bars > .label').length > 8")
+
+
+def test_arrows_move_between_rounds_and_places_and_keep_the_focus(open_view):
+    page = open_view()
+    page.locator(".lanes .chip[tabindex='0']").first.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".lanes h3")).to_contain_text("Round 7")
+    page.keyboard.press("Home")
+    expect(page.locator(".lanes h3")).to_contain_text("Round 1")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".inspector h3")).to_contain_text("Place 4")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".lanes h3")).to_contain_text("Round 8")
+    focused = "document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot.activeElement?.className"
+    assert "chip" in page.evaluate(focused)
+    at(page, 7, None)
+
+
+def test_every_place_says_itself_to_a_screen_reader(open_view):
+    page = open_view()
+    label = page.locator(".lanes .step .chip").first.get_attribute("aria-label")
+    assert re.fullmatch(r'place 1, ".+", accepted, draft [\d.<>]+\s%, target [\d.<>]+\s%', label)
+
+
+def test_dragging_over_the_carpet_scrubs_without_the_server(open_view):
+    page = open_view("long")
+    field = page.locator(".field").bounding_box()
+    ran = page.get_by_text("run ").inner_text()
+    middle = field["y"] + 30
+    page.mouse.move(field["x"] + field["width"] - 20, middle)
+    page.mouse.down()
+    page.mouse.move(field["x"] + 0.5 * field["width"], middle, steps=4)
+    seen = page.locator(".lanes h3").inner_text()
+    assert 90 <= int(re.search(r"Round (\d+)", seen)[1]) <= 110
+    assert page.get_by_text("run ").inner_text() == ran, "the page must not run while dragging"
+    page.mouse.up()
+    expect(page.get_by_text(re.compile(r"at (9\d|10\d) None"))).to_be_visible(timeout=15_000)
+
+
+def test_a_new_round_appears_and_wins_over_where_the_reader_was(open_view):
+    page = open_view()
+    page.locator(".flow .round").first.locator(".token").first.click()
+    at(page, 0, 0)
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator(".lanes h3")).to_have_text("Round 9 of 9")
+    at(page, 8, None)
+
+
+def test_rounds_that_got_lost_are_asked_for_again(open_view):
+    page = open_view()
+    page.get_by_role("button", name="Lose").click()
+    expect(page.locator(".lanes h3")).to_have_text("Round 10 of 10", timeout=15_000)
+    expect(page.locator(".flow .round")).to_have_count(10)
+
+
+def test_a_reload_shows_the_run_again_and_another_run_replaces_it(open_view):
+    page = open_view()
+    page.reload()
+    expect(page.locator(".lanes h3")).to_have_text("Round 8 of 8", timeout=30_000)
+    page.get_by_role("button", name="Restart").click()
+    expect(page.locator(".lanes h3")).to_have_text("Round 2 of 2")
+    expect(page.locator(".flow .round")).to_have_count(2)
+
+
+def test_rules_that_compare_tokens_show_no_dice(open_view):
+    page = open_view("greedy")
+    expect(page.locator(".lanes")).to_contain_text("target's choice:")
+    expect(page.locator(".lanes")).not_to_contain_text("dice")
+    expect(page.locator(".run-view .dart")).to_have_count(0)
+
+
+def test_before_the_first_round_it_says_what_comes(open_view):
+    page = open_view("empty")
+    expect(page.locator(".lanes")).to_contain_text("Next round")
+    page.get_by_role("button", name="Next").click()
+    expect(page.locator(".lanes h3")).to_have_text("Round 1 of 1")
+
+
+@pytest.mark.parametrize("trace", ["usual", "deep"])
+def test_a_phone_shows_a_row_a_place_and_never_scrolls_sideways(open_view, trace):
+    page = open_view(trace, width=390, height=844)
+    expect(page.locator(".lanes.list")).to_be_visible()
+    boxes = [box.bounding_box() for box in page.locator(".lanes .test").all()]
+    assert all(below["y"] > above["y"] for above, below in zip(boxes, boxes[1:], strict=False))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_colours_follow_the_theme(open_view, scheme):
+    page = open_view(color_scheme=scheme)
+    expect(page.locator(".run-view")).to_have_attribute("data-theme", scheme)
