@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from specdec_core.cli.options import add_pair_options, chosen_pair
+from specdec_core.cli.options import add_pair_options, check_place, chosen_pair
 
 if TYPE_CHECKING:
     from specdec_core.experiments.bench import BenchSettings
@@ -49,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from specdec_core.experiments.bench import run_bench
     from specdec_core.experiments.bench_summary import to_json
 
+    check_place(args.json)
     settings = _settings(args)
     pair = chosen_pair(args)
     report = to_json(run_bench(pair, settings, _Progress()), pair.info, pair.machine)

@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from specdec_core.cli.options import add_pair_options, add_round_options, chosen_pair, round_settings
+from specdec_core.cli.options import (
+    add_pair_options,
+    add_round_options,
+    check_place,
+    chosen_pair,
+    round_settings,
+)
 
 if TYPE_CHECKING:
     from specdec_core.decoding.types import Round
@@ -15,7 +21,7 @@ if TYPE_CHECKING:
 
 SEAM, CORRECTION, BONUS = "│", "↺", "★"
 
-LEGEND = f"{SEAM} a round begins   {CORRECTION} the target's token after a rejection   {BONUS} when all were kept"
+LEGEND = f"{SEAM} a round begins   the target's token: {CORRECTION} after a rejection, {BONUS} after none"
 
 DRAFT, TARGET, PLAIN = "\x1b[33m", "\x1b[34m", "\x1b[0m"
 """The terminal's own yellow and blue, which its theme keeps legible."""
@@ -41,6 +47,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from specdec_core.decoding.checks import ModelFailure
 
+    check_place(args.out)
     settings = round_settings(args)
     live = _start(args)
     painted = sys.stdout.isatty()
@@ -141,19 +148,28 @@ def round_line(trace: "Trace", each: "Round") -> str:
 
 
 def _figures(trace: "Trace") -> Iterator[str]:
-    from specdec_core.traces import acceptance, metrics
+    from specdec_core.traces import metrics
 
-    counts = acceptance.counts(trace)
-    yield f"{counts.emitted} tokens in {counts.rounds} rounds, ended by: {trace.end.value if trace.end else 'stop'}"
-    yield f"kept of tested     {counts.accepted} of {counts.tested}"
-    yield f"kept of drafted    {counts.accepted} of {counts.drafted}"
-    yield f"tokens per round   {_number(acceptance.tokens_per_round(trace))}  (correction or bonus included)"
-    yield f"overlap Σ min(p, q) {_number(acceptance.mean_overlap(trace))}  (mean over tested places)"
-    yield f"time per token     {_milliseconds(metrics.time_per_token(trace))}"
+    counts = metrics.counts(trace)
+    yield f"{counts.emitted} tokens in {counts.rounds} rounds; {trace.end.value if trace.end else 'stopped'}"
+    yield f"kept of tested      {counts.accepted} of {counts.tested}"
+    yield f"kept of drafted     {counts.accepted} of {counts.drafted}"
+    yield f"tokens per round    {_number(metrics.tokens_per_round(trace))}, correction or bonus included"
+    yield f"overlap Σ min(p, q) {_number(metrics.mean_overlap(trace))}, mean over tested places"
+    yield f"time per token      {_milliseconds(metrics.time_per_token(trace))}"
+    if trace.baseline and trace.costs:
+        yield f"target alone        {_milliseconds(metrics.baseline_time_per_token(trace))}"
+        yield f"speed-up            {_times(metrics.speedup_measured(trace))} measured"
+        yield f"  E / (γ·c + v(γ))  {_times(metrics.speedup_expected(trace))} with E as measured"
+        yield f"                    {_times(metrics.speedup_model(trace))} with E = (1 − α^(γ+1)) / (1 − α)"
 
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def _times(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}×"
 
 
 def _milliseconds(seconds: float | None) -> str:

@@ -1,6 +1,7 @@
 """Options that several commands share, and the objects made from them."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +22,16 @@ def add_round_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top-p", type=float, default=1.0, help="keep the most probable mass; 1 keeps all")
     parser.add_argument("--min-p", type=float, default=0.0, help="keep this share of the best; 0 keeps all")
     parser.add_argument("--repetition-penalty", type=float, default=1.0, metavar="R", help="1 is off")
+
+
+def check_place(path: Path | None) -> None:
+    """Refuse a file that cannot be written before the work is done that would go into it.
+
+    Raises:
+        ValueError: its folder does not exist.
+    """
+    if path and not path.parent.is_dir():
+        raise ValueError(f"the folder {path.parent} does not exist")
 
 
 def chosen_pair(args: argparse.Namespace) -> "Pair":

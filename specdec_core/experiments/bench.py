@@ -168,21 +168,33 @@ def run_bench(
     """Measure everything; ``progress(done, total)`` is told after each timed run."""
     prompts = [pair.encode(text) for text in PROMPTS[: settings.prompts]]
     work = jobs(settings.gammas)
-    for job in work:
-        _run(pair, job, prompts[0], WARM_UP_TOKENS, seed=0)
     sizes = [1, *(gamma + 1 for gamma in settings.gammas)]
     context = len(prompts[0]) + settings.tokens // 2
     measurements: list[Measurement] = []
     costs: list[CostTable] = []
     total = settings.repeats * len(prompts) * len(work)
-    for repeat in range(settings.repeats):
-        costs.append(measure_costs(pair, tokens=sizes, context=context))
-        for number, prompt in enumerate(prompts):
-            for job in _rotated(work, repeat * len(prompts) + number):
-                timed = _run(pair, job, prompt, settings.tokens, seed=repeat)
-                measurements.append(replace(timed, prompt=number, repeat=repeat))
-                progress(len(measurements), total)
+    with _little_garbage():
+        for job in work:
+            _run(pair, job, prompts[0], WARM_UP_TOKENS, seed=0)
+        for repeat in range(settings.repeats):
+            costs.append(measure_costs(pair, tokens=sizes, context=context))
+            for number, prompt in enumerate(prompts):
+                for job in _rotated(work, repeat * len(prompts) + number):
+                    timed = _run(pair, job, prompt, settings.tokens, seed=repeat)
+                    measurements.append(replace(timed, prompt=number, repeat=repeat))
+                    progress(len(measurements), total)
     return BenchResult(settings, tuple(measurements), _pooled(costs))
+
+
+@contextmanager
+def _little_garbage() -> Iterator[None]:
+    """Let the collector forget what is loaded, so that it only looks at what the runs themselves make."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _rotated(work: list[Job], turn: int) -> list[Job]:
