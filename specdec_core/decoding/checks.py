@@ -19,6 +19,7 @@ def check_logits(logits: Tensor, model: str, first: int = 0) -> None:
         ModelFailure: naming the model and the first bad place, counted from 1.
 
     Example:
+        >>> import torch
         >>> check_logits(torch.tensor([[0.0, 1.0], [0.0, torch.nan]]), "target")
         Traceback (most recent call last):
             ...

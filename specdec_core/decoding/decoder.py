@@ -36,6 +36,9 @@ from .types import (
 )
 
 
+_UNFLAGGED = RoundFlags()
+
+
 class RunEnded(RuntimeError):
     """The run has ended; there is no further round."""
 
@@ -125,7 +128,7 @@ class Decoder:
             yield self.step(settings)
 
     @torch.inference_mode()
-    def step(self, settings: RoundSettings, flags: RoundFlags = RoundFlags()) -> Round:
+    def step(self, settings: RoundSettings, flags: RoundFlags = _UNFLAGGED) -> Round:
         """One round. If it fails, the run stands as it was before it.
 
         Raises:
@@ -212,7 +215,16 @@ class Decoder:
         draft_probs = proposal.probs.to(logits.device)
         passed = self._rule.accept(ids, draft_probs, target_probs, accept_u, correct_u)
         return Evidence(
-            self._rule, sampling, proposal, ids, draft_probs, target_probs, logits, accept_u, correct_u, passed
+            rule=self._rule,
+            sampling=sampling,
+            proposal=proposal,
+            ids=ids,
+            draft_probs=draft_probs,
+            target_probs=target_probs,
+            target_logits=logits,
+            accept_u=accept_u,
+            correct_u=correct_u,
+            passed=passed,
         )
 
     def _test(self, evidence: Evidence) -> Outcome:

@@ -1,0 +1,83 @@
+"""Rewinding forgets exactly what it should."""
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+
+from specdec_core.decoding.cache import CachedModel, UnsupportedCache
+
+
+@pytest.fixture(scope="module")
+def module():
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=700,
+        initializer_range=0.3,
+    )
+    return LlamaForCausalLM(config).eval()
+
+
+def whole(module, ids):
+    with torch.inference_mode():
+        return module(torch.tensor([ids]), use_cache=False).logits[0]
+
+
+def test_logits_with_a_cache_equal_those_without_after_any_feeding_and_rewinding(module):
+    """B38, B43, B45, and growing past the first buffer."""
+    ids = torch.randint(0, 64, (600,), generator=torch.Generator().manual_seed(1)).tolist()
+    model, expected = CachedModel(module), whole(module, ids)
+    for start, end, rewound in [(0, 1, 1), (1, 9, 4), (4, 250, 250), (250, 255, 251), (251, 300, 7), (7, 600, 600)]:
+        assert torch.allclose(model.feed(ids[start:end], end - start), expected[start:end], atol=1e-4)
+        model.rewind(rewound)
+        assert model.length == rewound
+
+
+def test_a_rewound_cache_forgets_what_was_fed(module):
+    model = CachedModel(module)
+    model.feed([1, 2, 3], 1)
+    model.feed([9, 9, 9, 9], 1)
+    model.rewind(3)
+    assert torch.allclose(model.feed([4], 1), whole(module, [1, 2, 3, 4])[-1:], atol=1e-5)
+
+
+def test_runs_share_weights_and_nothing_else(module):
+    one, other = CachedModel(module), CachedModel(module)
+    one.feed([1, 2, 3], 1)
+    assert other.length == 0
+    assert torch.allclose(other.feed([5], 1), whole(module, [5]), atol=1e-5)
+    assert one.length == 3
+
+
+def test_a_pass_that_fails_half_way_can_be_rewound(module):
+    model = CachedModel(module)
+    model.feed([1, 2, 3], 1)
+    broken = module.model.layers[1].register_forward_pre_hook(lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.feed([7, 8], 1)
+    broken.remove()
+    model.rewind(3)
+    assert torch.allclose(model.feed([4], 1), whole(module, [1, 2, 3, 4])[-1:], atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [-1, 4])
+def test_rewinding_to_where_the_cache_never_was_is_refused(module, length):
+    model = CachedModel(module)
+    model.feed([1, 2, 3], 1)
+    with pytest.raises(ValueError, match="cannot rewind"):
+        model.rewind(length)
+
+
+def test_a_sliding_window_model_is_refused_by_name():
+    """B40, B44."""
+    config = MistralConfig(
+        vocab_size=16, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+        num_attention_heads=2, num_key_value_heads=2, sliding_window=8,
+    )  # fmt: skip
+    with pytest.raises(UnsupportedCache, match="Sliding"):
+        CachedModel(MistralForCausalLM(config).eval())
