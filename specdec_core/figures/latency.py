@@ -11,7 +11,12 @@ from specdec_core.figures.style import CLEAR, axis, coloured, cursor_band, empty
 from specdec_core.traces import metrics
 from specdec_core.traces.trace import Trace
 
-PARTS = ("draft", "verify", "sample", "other")
+MEANING = {
+    "draft": "%{customdata[2]} draft steps together",
+    "verify": "the one target pass",
+    "sample": "testing the drafts and drawing the target’s token",
+    "other": "the rest of the round, recording included",
+}
 
 
 def latency(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
@@ -32,11 +37,10 @@ def latency(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
         (palette.ink, palette.ink),
         (palette.grid, palette.grey),
     ]
-    rows = _rows(found)
     return figure(
         palette,
         [
-            *(_bars(getattr(found, part), *paint, rows) for part, paint in zip(PARTS, paints, strict=True)),
+            *(_bars(part, *paint, found) for part, paint in zip(MEANING, paints, strict=True)),
             *dense_outline(palette, found.draft * 1e3),
             *_marks(palette, found, top),
         ],
@@ -58,23 +62,16 @@ def _top(found: metrics.Latency) -> float:
     return min(slowest, 1.6 * float(found.total[found.clean].max()) * 1e3)
 
 
-def _rows(found: metrics.Latency) -> np.ndarray:
-    parts = [found.draft * 1e3, found.steps, found.verify * 1e3, found.sample * 1e3, found.other * 1e3]
-    return small(np.stack([np.arange(len(found.draft)), *parts, found.total * 1e3], axis=1))
-
-
-def _bars(seconds: np.ndarray, fill: str, line: str, rows: np.ndarray) -> dict[str, Any]:
+def _bars(part: str, fill: str, line: str, found: metrics.Latency) -> dict[str, Any]:
+    count = len(found.draft)
     return {
         "type": "bar",
-        "x": np.arange(1, len(seconds) + 1),
-        "y": small(seconds * 1e3),
-        "marker": bar_paint(fill, line, len(seconds)),
-        "customdata": rows,
-        "hovertemplate": "round %{x}: %{customdata[6]:.2f} ms, wall clock"
-        "<br>draft %{customdata[1]:.2f} ms in %{customdata[2]} steps"
-        "<br>verify %{customdata[3]:.2f} ms, one target pass"
-        "<br>sample %{customdata[4]:.2f} ms, testing and drawing"
-        "<br>other %{customdata[5]:.2f} ms, recording included<extra></extra>",
+        "x": np.arange(1, count + 1),
+        "y": small(getattr(found, part) * 1e3),
+        "marker": bar_paint(fill, line, count),
+        "customdata": small(np.stack([np.arange(count), found.total * 1e3, found.steps], axis=1)),
+        "hovertemplate": f"round %{{x}}: {part} %{{y:.2f}} of %{{customdata[1]:.2f}} ms, wall clock"
+        f"<br>{MEANING[part]}<extra></extra>",
     }
 
 
@@ -105,7 +102,7 @@ def _heading(palette: Palette, trace: Trace, found: metrics.Latency) -> str:
     """The parts in their colours with their means, and under it what was left out or replayed."""
     split = metrics.latency_split(trace)
     colours = [palette.draft_text, palette.target_text, palette.ink, palette.grey]
-    words = [coloured(_part(name, split), colour) for name, colour in zip(PARTS, colours, strict=True)]
+    words = [coloured(_part(name, split), colour) for name, colour in zip(MEANING, colours, strict=True)]
     mean = "" if split is None else " ms, means"
     return f"{' · '.join(words)}{mean}<br>{_conditions(found)}"
 
@@ -127,5 +124,5 @@ def _alt(trace: Trace, found: metrics.Latency) -> str:
     start = f"Time of each of {len(found.draft)} rounds; {left_out}"
     if split is None:
         return start
-    means = ", ".join(f"{name} {1e3 * getattr(split, name):.2f}" for name in PARTS)
+    means = ", ".join(f"{name} {1e3 * getattr(split, name):.2f}" for name in MEANING)
     return f"{start} A clean round takes {1e3 * split.total:.2f} ms on average: {means}."

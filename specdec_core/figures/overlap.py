@@ -120,7 +120,7 @@ def _hatching(palette: Palette) -> dict[str, Any]:
 def _rows(palette: Palette, tokens: Sequence[str]) -> dict[str, Any]:
     """Rows by number, named by ticks: two tokens may look alike, and "1E1" is no number."""
     names = [plain(token) for token in tokens]
-    ticks = {"tickmode": "array", "tickvals": list(range(len(names))), "ticktext": names}
+    ticks = {"type": "linear", "tickmode": "array", "tickvals": list(range(len(names))), "ticktext": names}
     font = {"tickfont": {"size": 13, "color": palette.ink}, "showgrid": False}
     return axis(palette, "", range=[len(names) - 0.5, -0.5], **ticks) | font
 

@@ -54,7 +54,7 @@ def figure(
     return go.Figure(
         data=[_never_fading(trace) for trace in data],
         layout={
-            "template": {"layout": {}},  # Plotly's own is nine tenths of a small figure
+            "template": "none",  # Plotly's own is nine tenths of a small figure
             "autotypenumbers": "strict",  # a token "1E1" or "10" is a label, never a number
             "height": height,
             "margin": {"l": 52, "r": 16, "t": 18 + 17 * len(heading.split("<br>")), "b": 44},
