@@ -15,6 +15,7 @@ the second rejected and corrected, two not tested; one kept, with which the run 
 needed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,8 +120,7 @@ def most_tokens_per_round(trace: Trace, upto: int | None = None) -> float | None
 def mean_overlap(trace: Trace, upto: int | None = None) -> float | None:
     """Mean β = Σ min(p, q) over tested places: the estimate of α (Corollary 3.6), from p and q
     themselves and so with less noise than from the verdicts; None for a run without a record."""
-    overlaps = _joined([_tested(item, "overlap") for item in trace.rounds[:upto]], np.float64)
-    return ratio(float(overlaps.sum()), overlaps.size)
+    return _mean_at_tested(trace.rounds[:upto], "overlap")
 
 
 def mean_expected(trace: Trace, upto: int | None = None) -> float | None:
@@ -129,15 +129,15 @@ def mean_expected(trace: Trace, upto: int | None = None) -> float | None:
     Σ min(p, q) under the ratio test, Σ p·q under exact match, 0 or 1 under greedy: α for the rule
     that ran. None for a run without a record.
     """
-    chances = _joined([_tested(item, "expected") for item in trace.rounds[:upto]], np.float64)
-    return ratio(float(chances.sum()), chances.size)
+    return _mean_at_tested(trace.rounds[:upto], "expected")
 
 
 def accepted_histogram(trace: Trace, upto: int | None = None) -> np.ndarray:
     """Rounds with exactly 0, 1, ... accepted drafts, int64 [largest K + 1]; in the example 0, 2, 0, 0, 1."""
-    rounds = trace.rounds[:upto]
-    longest = max((len(item.drafted) for item in rounds), default=0)
-    return np.bincount([item.accepted for item in rounds], minlength=longest + 1).astype(np.int64)
+    verdicts, ends = _verdicts(trace.rounds[:upto])
+    accepted = np.diff(_so_far(verdicts == Verdict.ACCEPTED, ends), prepend=0)
+    longest = int(np.diff(ends, prepend=0).max(initial=0))
+    return np.bincount(accepted, minlength=longest + 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,12 +174,12 @@ def running(trace: Trace, upto: int | None = None) -> Running:
     In the example kept of tested runs 4/4, 5/6, 6/7 and kept of drafted 4/4, 5/8, 6/9.
     """
     rounds = trace.rounds[:upto]
-    accepted = _summed([item.accepted for item in rounds])
-    tested = _summed([item.tested for item in rounds])
-    drafted = _summed([int(np.count_nonzero(item.verdicts != Verdict.NOT_NEEDED)) for item in rounds])
+    verdicts, ends = _verdicts(rounds)
+    accepted = _so_far(verdicts == Verdict.ACCEPTED, ends)
+    tested = _so_far(verdicts <= Verdict.REJECTED, ends)
+    drafted = _so_far(verdicts != Verdict.NOT_NEEDED, ends)
+    overlaps, known = _at_tested(rounds, "overlap")
     emitted = np.array([len(item.emitted) for item in rounds], dtype=np.int64)
-    overlaps = [_tested(item, "overlap") for item in rounds]
-    places, mass = _summed([len(found) for found in overlaps]), np.cumsum([found.sum() for found in overlaps])
     low, high = wilson(accepted, tested)
     return Running(
         accepted=accepted,
@@ -189,23 +189,41 @@ def running(trace: Trace, upto: int | None = None) -> Running:
         kept_of_drafted=divided(accepted, drafted),
         low=low,
         high=high,
-        overlap=divided(mass, places),
+        overlap=divided(_so_far(np.where(known, overlaps, 0.0), ends), _so_far(known, ends)),
         tokens_per_round=divided(np.cumsum(emitted), np.arange(1, len(rounds) + 1)),
         emitted=emitted,
         most=np.array([item.settings.gamma + 1 for item in rounds], dtype=np.int64),
     )
 
 
-def _tested(item: Round, column: str) -> np.ndarray:
-    """One column of a round's record at its tested places, float64; empty without a record."""
-    if item.places is None:
-        return np.empty(0)
-    return getattr(item.places, column)[item.verdicts <= Verdict.REJECTED]
+def _verdicts(rounds: Sequence[Round]) -> tuple[np.ndarray, np.ndarray]:
+    """The verdicts of all rounds in a row, int64 [n], and where each round ends in it, int64 [R]."""
+    columns = [item.verdicts for item in rounds]
+    return _joined(columns), np.cumsum([len(column) for column in columns], dtype=np.int64)
+
+
+def _so_far(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Sums of all values up to the end of each round; [R]."""
+    return np.concatenate(([0], np.cumsum(values)))[ends]
+
+
+def _at_tested(rounds: Sequence[Round], column: str) -> tuple[np.ndarray, np.ndarray]:
+    """A column of the record at all drafts in a row, float64 [n], and which of them were tested and
+    recorded, bool [n]."""
+    values = _joined(
+        [
+            np.full(len(item.drafted), np.nan) if item.places is None else getattr(item.places, column)
+            for item in rounds
+        ],
+        np.float64,
+    )
+    return values, (_verdicts(rounds)[0] <= Verdict.REJECTED) & ~np.isnan(values)
+
+
+def _mean_at_tested(rounds: Sequence[Round], column: str) -> float | None:
+    values, known = _at_tested(rounds, column)
+    return ratio(float(values[known].sum()), int(known.sum()))
 
 
 def _joined(columns: list[np.ndarray], dtype: type = np.int64) -> np.ndarray:
     return np.concatenate(columns).astype(dtype) if columns else np.empty(0, dtype=dtype)
-
-
-def _summed(values: list[int]) -> np.ndarray:
-    return np.cumsum(np.array(values, dtype=np.int64))

@@ -31,12 +31,17 @@ class Numbers:
     def write(self, value: np.ndarray) -> list[Any]:
         if np.isfinite(value).all():
             return value.tolist()
-        return [_plain(each) for each in value.tolist()]
+        plain = value.astype(object)
+        plain[np.isnan(value)] = None
+        for word, number in INFINITIES.items():
+            plain[value == number] = word
+        return plain.tolist()
 
     def read(self, value: Any, path: str) -> np.ndarray:
         flat, shape = _flat(value, path, self.table, self.width)
-        kinds = set(map(type, flat))
-        if not kinds <= {int, float}:
+        # numpy reads None as NaN; anything else that is no number is looked at one by one.
+        fine = {int, float, type(None)} if self.gaps else {int, float}
+        if not set(map(type, flat)) <= fine:
             flat = [self._special(each, path) for each in flat]
         try:
             column = np.array(flat, dtype=np.float64)
@@ -122,15 +127,6 @@ def _flat(value: Any, path: str, table: bool, width: int | None) -> tuple[list[A
     if len(lengths) > 1:
         fail(path, "must hold lists of equal length")
     return list(chain.from_iterable(rows)), (len(rows), lengths.pop() if lengths else width or 0)
-
-
-def _plain(value: Any) -> Any:
-    """A number, or nested lists of them, with NaN and the infinities as JSON can hold them."""
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if value != value:
-        return None
-    return next((word for word, number in INFINITIES.items() if number == value), value)
 
 
 def _word(value: IntEnum) -> str:
