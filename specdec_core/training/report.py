@@ -95,7 +95,7 @@ def summarise(rounds: Sequence[Round]) -> Acceptance:
     """Means over the tested places of some recorded rounds."""
     tested, accepted = sum(r.tested for r in rounds), sum(r.accepted for r in rounds)
     return Acceptance(
-        overlap=mean(beta for r in rounds for beta in r.places.overlap[: r.tested]),
+        overlap=float(mean(beta for r in rounds for beta in r.places.overlap[: r.tested])),
         kept_of_tested=accepted / tested,
         accepted_per_round=accepted / len(rounds),
         rounds=len(rounds),
