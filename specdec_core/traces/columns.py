@@ -31,6 +31,8 @@ class Numbers:
     def write(self, value: np.ndarray) -> list[Any]:
         if np.isfinite(value).all():
             return value.tolist()
+        if np.isnan(value).any() and not self.gaps or np.isinf(value).any() and not self.infinite:
+            fail("", "holds a number that is not finite where none can be")
         plain = value.astype(object)
         plain[np.isnan(value)] = None
         for word, number in INFINITIES.items():
