@@ -20,8 +20,8 @@ def describe_machine(device: torch.device) -> Machine:
         processor=processor_name(),
         device=device_name(device),
         threads=torch.get_num_threads(),
-        torch=torch.__version__,
-        transformers=transformers.__version__,
+        torch=str(torch.__version__),
+        transformers=str(transformers.__version__),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
     )

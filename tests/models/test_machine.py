@@ -33,6 +33,7 @@ HYPERTHREADED = "".join(
 def test_the_description_names_this_machine():
     found = machine.describe_machine(torch.device("cpu"))
     assert found.device == "cpu"
+    assert type(found.torch) is str
     assert (found.torch, found.python) == (torch.__version__, platform.python_version())
     assert found.processor and found.threads == torch.get_num_threads()
 
