@@ -42,7 +42,7 @@ def break_even(trace: Trace, palette: Palette) -> go.Figure:
         },
         y=shares,
         alt=_alt(found, pays),
-        heading=_key(palette, costs),
+        heading=f"{_key(palette, costs)}<br>{NO_COSTS if pays is None else trace.conditions}",
         notes=notes,
         shapes=shapes,
     )
@@ -90,17 +90,23 @@ def _line(palette: Palette, x: np.ndarray, pays: metrics.BreakEven) -> dict[str,
 def _key(palette: Palette, costs: CostTable | None) -> str:
     bars = coloured("survival, measured", palette.draft_text)
     if costs is None:
-        return f"{bars}<br>{NO_COSTS}"
-    return f"{bars} · {coloured('break-even line', palette.ink)}, c = {costs.c:.2f}"
+        return bars
+    return f"{bars} · {coloured('break-even line', palette.ink)} from costs, c = {costs.c:.2f}"
 
 
 def _best_label(palette: Palette, pays: metrics.BreakEven) -> dict[str, Any]:
-    best = (
-        f"best γ = {pays.best}: {pays.speedups[pays.best]:.2f}×" if pays.best else "best γ = 0: draft nothing"
-    )
+    gain = f"model {pays.speedups[pays.best]:.2f}×" if pays.best else "draft nothing"
     side = "center" if 2 <= pays.best < len(pays.line) else "left" if pays.best < 2 else "right"
     shift = {"left": -12, "center": 0, "right": 12}[side]
-    return note(f"<b>{best}</b>", palette.ink, pays.best, 1.25, yanchor="top", xanchor=side, xshift=shift)
+    return note(
+        f"<b>best γ = {pays.best}: {gain}</b>",
+        palette.ink,
+        pays.best,
+        1.25,
+        yanchor="top",
+        xanchor=side,
+        xshift=shift,
+    )
 
 
 def _best_line(palette: Palette, pays: metrics.BreakEven) -> dict[str, Any]:

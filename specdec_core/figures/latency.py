@@ -104,18 +104,20 @@ def _heading(palette: Palette, trace: Trace, found: metrics.Latency) -> str:
     colours = [palette.draft_text, palette.target_text, palette.ink, palette.grey]
     words = [coloured(_part(name, split), colour) for name, colour in zip(MEANING, colours, strict=True)]
     mean = "" if split is None else " ms, means"
-    return f"{' · '.join(words)}{mean}<br>{_conditions(found)}"
+    return "<br>".join([f"{' · '.join(words)}{mean}", *_conditions(trace, found)])
 
 
 def _part(name: str, split: metrics.Split | None) -> str:
     return name if split is None else f"{name} {1e3 * getattr(split, name):.2g}"
 
 
-def _conditions(found: metrics.Latency) -> str:
-    parts = [] if found.clean.all() else ["▽ cold, contended or stepped singly: in no speed"]
-    if found.replayed.any():
-        parts.append(f"{int(found.replayed.sum())} rounds replayed without pauses")
-    return " · ".join(parts)
+def _conditions(trace: Trace, found: metrics.Latency) -> list[str]:
+    replayed = int(found.replayed.sum())
+    again = f" · {replayed} rounds replayed" if replayed else ""
+    return [
+        f"{trace.conditions}{again}",
+        *([] if found.clean.all() else ["▽ cold, contended or stepped singly: in no speed"]),
+    ]
 
 
 def _alt(trace: Trace, found: metrics.Latency) -> str:

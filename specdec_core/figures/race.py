@@ -49,7 +49,7 @@ def race(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
         x=x | {"range": [-0.01 * end, 1.03 * end]},
         y=y | {"range": [0, 1.22 * max(both.run_tokens[-1], both.target_tokens[-1])]},
         alt=_alt(both, joint, timed),
-        heading=_heading(palette, both, joint),
+        heading="<br>".join(filter(None, (_heading(palette, both, joint), _conditions(trace, both)))),
         notes=[
             _run_label(palette, both, end),
             *([_alone_label(palette, both, _drawn(trace))] if timed else []),
@@ -131,14 +131,16 @@ def _alone_label(palette: Palette, both: metrics.Race, drawn: bool) -> dict[str,
 
 
 def _heading(palette: Palette, both: metrics.Race, joint: _Joint | None) -> str:
-    """One line above the race: the cursor's two times, or what to know about the clock."""
+    """The cursor's two times, or that there is nothing to race against."""
     if len(both.target_ms) == 1:
         return "the target alone is not timed yet"
-    if joint is not None:
-        return coloured(joint.words, palette.ink)
-    if both.replayed:
-        return "times of a replay without pauses"
-    return "" if both.fair else "some rounds were cold, contended or stepped singly"
+    return "" if joint is None else coloured(joint.words, palette.ink)
+
+
+def _conditions(trace: Trace, both: metrics.Race) -> str:
+    """What was timed where, and whether all of it may enter a speed."""
+    clock = "" if both.fair else " · not all times are clean"
+    return trace.conditions + (" · replayed" if both.replayed else "") + clock
 
 
 def _drawn(trace: Trace) -> bool:

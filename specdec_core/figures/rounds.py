@@ -17,7 +17,6 @@ from specdec_core.figures.style import (
     cursor_band,
     empty,
     figure,
-    percent,
     share_of,
     small,
 )
@@ -41,7 +40,7 @@ def running_acceptance(trace: Trace, palette: Palette, cursor: int = -1) -> go.F
     at = _shown(trace, cursor)
     x = np.arange(1, len(trace.rounds) + 1)
     kept = f"<b>kept of tested {share_of(int(found.accepted[at]), int(found.tested[at]))}</b>"
-    mean = f"overlap β {_two(found.overlap[at])}"
+    interval = f"95 % interval {_span(found.low[at], found.high[at])}"
     return figure(
         palette,
         [
@@ -53,9 +52,10 @@ def running_acceptance(trace: Trace, palette: Palette, cursor: int = -1) -> go.F
         x=round_axis(palette, len(x)),
         y=y,
         alt=f"Kept of tested after {at + 1} of {len(x)} rounds: {found.accepted[at]} of {found.tested[at]}, "
-        f"95 % interval {percent(found.low[at])} to {percent(found.high[at])}. "
+        f"{interval}. "
         f"Mean overlap of draft and target there: {_two(found.overlap[at])}.",
-        heading=f"{coloured(kept, palette.ink)} · {mean} (dashed)",
+        heading=f"{coloured(kept, palette.ink)} · {interval}"
+        f"<br>○ one round alone · dashed: overlap β, mean {_two(found.overlap[at])}",
         shapes=cursor_band(palette, cursor, len(x)),
     )
 
@@ -212,6 +212,10 @@ def round_axis(palette: Palette, count: int) -> dict[str, Any]:
 def _shown(trace: Trace, cursor: int) -> int:
     """The round that the words speak of: the cursor's, or the last before the first is chosen."""
     return min(cursor, len(trace.rounds) - 1) if cursor >= 0 else len(trace.rounds) - 1
+
+
+def _span(low: float, high: float) -> str:
+    return f"{100 * low:.0f} to {100 * high:.0f} %" if np.isfinite(low) else NO_VALUE
 
 
 def _two(value: float) -> str:

@@ -84,7 +84,7 @@ def figure(
 
 def _heading(palette: Palette, words: str) -> dict[str, Any]:
     """Small words from the left edge of the whole figure, where a narrow one has most room."""
-    drop = 8 + 9 * words.count("<br>")  # Plotly hangs a title of two lines half a line too high
+    drop = 17 if "<br>" in words else 8  # Plotly hangs a title of several lines half a line too high
     corner = {"x": 0, "xref": "container", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top"}
     font = {"size": 13, "color": palette.grey}
     return corner | {"text": words, "font": font, "pad": {"l": 8, "t": drop}, "automargin": False}

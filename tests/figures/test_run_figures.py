@@ -93,7 +93,22 @@ def test_the_race_says_so_when_the_target_alone_was_not_timed_or_not_as_long() -
     assert "target alone" not in names(untimed)
     longer = race.race(make_trace(("AAAA",) * 30), LIGHT, 29)
     assert "joins" not in names(longer)
-    assert longer.layout.title.text.endswith("target alone –</span>")
+    assert "target alone –" in longer.layout.title.text
+
+
+@pytest.mark.parametrize("draw", [race.race, latency.latency, break_even.break_even])
+def test_the_machine_stands_beside_every_time(draw: Draw) -> None:
+    assert TRACES["usual"].conditions in draw(TRACES["usual"], LIGHT).layout.title.text
+
+
+def test_unclean_and_replayed_times_are_called_so() -> None:
+    unclean = make_trace(OUTCOMES, flags=[RoundFlags(contended=True)])
+    replayed = make_trace(OUTCOMES, flags=[RoundFlags(contended=True)], replay=len(OUTCOMES))
+    assert "not all times are clean" in race.race(unclean, LIGHT).layout.title.text
+    assert "not all times are clean" not in race.race(replayed, LIGHT).layout.title.text
+    for draw in (race.race, latency.latency):
+        assert "replayed" in draw(replayed, LIGHT).layout.title.text
+        assert "replayed" not in draw(unclean, LIGHT).layout.title.text
 
 
 @pytest.mark.parametrize(
@@ -159,7 +174,7 @@ def test_break_even_shows_survival_line_and_best_length_of_the_metrics() -> None
     np.testing.assert_allclose(bars.y - bars.error_y.arrayminus, found.places.low, atol=1e-6)
     np.testing.assert_allclose(line.y, found.line, rtol=1e-6)
     assert fig.layout.shapes[0].x0 == found.best
-    assert f"best γ = {found.best}: {found.speedups[found.best]:.2f}×" in fig.layout.annotations[0].text
+    assert f"best γ = {found.best}: model {found.speedups[found.best]:.2f}×" in fig.layout.annotations[0].text
 
 
 def test_without_costs_survival_stands_alone_and_says_why() -> None:
