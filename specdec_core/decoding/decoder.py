@@ -246,7 +246,7 @@ class Decoder:
         if (place := next((i for i, t in enumerate(tokens) if t in self._run.end_ids), None)) is not None:
             endings.append((place + 1, EndReason.END_TOKEN))
         if self._stop and (found := self._stop(self.emitted + list(tokens))):
-            endings.append((found[0] - before, found[1]))
+            endings.append((max(0, found[0] - before), found[1]))
         if (room := self._limit - len(self.ids)) <= len(tokens):
             endings.append((room, EndReason.CONTEXT if self._crowded else EndReason.LIMIT))
         return min(endings, key=lambda ending: ending[0], default=None)

@@ -133,7 +133,11 @@ class RunSettings:
 
 
 Stop = Callable[[Sequence[int]], tuple[int, EndReason] | None]
-"""Given all emitted tokens, how many of them to keep and why the run ends, or None to go on."""
+"""Given all emitted tokens, how many of them to keep and why the run ends, or None to go on.
+
+It is asked about every token as it comes, so the count reaches into the newest round: what
+earlier rounds emitted stays.
+"""
 
 
 @dataclass(frozen=True)
