@@ -46,10 +46,13 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from transformers.utils import logging
+
     from specdec_core.experiments.bench import run_bench
     from specdec_core.experiments.bench_summary import to_json
 
     check_place(args.json)
+    logging.set_verbosity_error()  # assisted generation warns of how it calls itself
     settings = _settings(args)
     pair = chosen_pair(args)
     report = to_json(run_bench(pair, settings, _Progress()), pair.info, pair.machine)
