@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike
 
 from specdec_core.figures.palette import Palette
 from specdec_core.figures.style import CLEAR, axis, coloured, figure, percent, plain, small
 
 
 def overlap(
-    palette: Palette, tokens: Sequence[str], target_probs: Sequence[float], draft_probs: Sequence[float]
+    palette: Palette, tokens: Sequence[str], target_probs: ArrayLike, draft_probs: ArrayLike
 ) -> go.Figure:
     """Draft bars, target outlines and the target's hatched overhang, a row for each token.
 
@@ -46,7 +47,7 @@ def overlap(
 
 
 def rebuilt(
-    palette: Palette, tokens: Sequence[str], target_probs: Sequence[float], draft_probs: Sequence[float]
+    palette: Palette, tokens: Sequence[str], target_probs: ArrayLike, draft_probs: ArrayLike
 ) -> go.Figure:
     """Kept drafts min(p, q) and drawn corrections (p − q)₊ end to end: together exactly p.
 

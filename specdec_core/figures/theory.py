@@ -26,7 +26,7 @@ def expected_tokens(
     lengths = sorted({*others, gamma})
     here = float(theory.expected_tokens(alpha, gamma))
     curves = [_length_curve(palette, length, chosen=length == gamma) for length in lengths]
-    ends = [_curve_end(palette, length, chosen=length == gamma) for length in lengths]
+    ends = [_curve_end(palette, length, chosen=length == gamma) for length in _spaced(lengths, gamma)]
     point = _point(palette, alpha, here, f"α = {alpha:.2f}, γ = {gamma}: %{{y:.2f}} tokens<extra></extra>")
     return figure(
         palette,
@@ -51,6 +51,15 @@ def _length_curve(palette: Palette, gamma: int, *, chosen: bool) -> dict[str, An
         "hovertemplate": f"γ = {gamma}, α = %{{x:.2f}}"
         f"<br>(1 − α^{gamma + 1}) / (1 − α) = %{{y:.2f}} tokens<extra></extra>",
     }
+
+
+def _spaced(lengths: Sequence[int], chosen: int) -> list[int]:
+    """The lengths whose labels fit beside each other at the ends of their curves, the chosen one always."""
+    named = [chosen]
+    for length in sorted(lengths, reverse=True):
+        if min(abs(length - other) for other in named) * 14 >= max(lengths):
+            named.append(length)
+    return named
 
 
 def _curve_end(palette: Palette, gamma: int, *, chosen: bool) -> dict[str, Any]:
@@ -84,7 +93,7 @@ def speedup(
         alt=f"Speed-up over draft lengths 0 to {most} at α {alpha:.2f} and c {c:.2f}. "
         f"It is {values[gamma]:.2f} at γ {gamma} and highest, {values[best]:.2f}, at γ {best}.",
         notes=[
-            _best(palette, best, float(values[best])),
+            _best(palette, best, float(values[best]), most),
             note("target alone", palette.target_text, most + 0.4, 1, xanchor="right", yanchor="top"),
         ],
         margin={"l": 52, "r": 16, "t": 24, "b": 44},
@@ -108,7 +117,7 @@ def round_lengths(palette: Palette, alpha: float, gamma: int) -> go.Figure:
         "customdata": lengths - 1,
         "hovertemplate": "%{customdata} kept and one of the target's: %{y:.1%} of rounds<extra></extra>",
     }
-    ticks = {"tickmode": "array", "tickvals": lengths, "ticktext": names} if gamma <= 10 else {}
+    ticks = {"tickmode": "array", "tickvals": lengths, "ticktext": names} if gamma <= 8 else {}
     return figure(
         palette,
         [bars],
@@ -134,7 +143,9 @@ def _point(palette: Palette, x: float, y: float, hover: str) -> dict[str, Any]:
 
 
 def _beside(palette: Palette, x: float, y: float, words: str) -> dict[str, Any]:
-    return note(f"<b>{words}</b>", palette.ink, x, y, xanchor="right", xshift=-8, yanchor="bottom", yshift=2)
+    right = {"xanchor": "right", "xshift": -8, "yshift": 4}
+    side = right if x > 0.35 else {"xanchor": "left", "xshift": -2, "yshift": 12}
+    return note(f"<b>{words}</b>", palette.ink, x, y, yanchor="bottom", **side)
 
 
 def _dotted(palette: Palette, x: np.ndarray, y: np.ndarray, hover: str) -> dict[str, Any]:
@@ -160,9 +171,9 @@ def _alone(palette: Palette, most: int) -> dict[str, Any]:
     }
 
 
-def _best(palette: Palette, gamma: int, value: float) -> dict[str, Any]:
+def _best(palette: Palette, gamma: int, value: float, most: int) -> dict[str, Any]:
     words = f"<b>best γ = {gamma}: {value:.2f}×</b>"
-    side = "left" if gamma < 3 else "center"
+    side = "left" if gamma < most / 5 else "right" if gamma > most * 4 / 5 else "center"
     return note(words, palette.ink, gamma, value, yanchor="bottom", yshift=8, xanchor=side)
 
 

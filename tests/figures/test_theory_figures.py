@@ -122,3 +122,11 @@ def test_no_chart_can_be_sent_anywhere() -> None:
 )
 def test_a_click_without_a_round_is_no_round(points: list[dict], wanted: int | None) -> None:
     assert style.clicked_round(points) == wanted
+
+
+@pytest.mark.parametrize("gamma", [0, 3, 8, 16])
+def test_labels_at_the_ends_of_the_curves_do_not_overlap(gamma: int) -> None:
+    fig = curves.expected_tokens(LIGHT, 0.6, gamma)
+    ends = sorted(label.y for label in fig.layout.annotations if "γ = " in label.text)
+    assert gamma + 1 in ends
+    assert not np.diff(ends).size or np.diff(ends).min() >= max(ends) / 16
