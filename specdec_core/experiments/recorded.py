@@ -95,7 +95,8 @@ def main() -> None:
     PATH.parent.mkdir(parents=True, exist_ok=True)
     PATH.write_text(json_codec.dumps(trace), encoding="utf-8")
     text = b"".join(trace.pieces[id_] for id_ in trace.emitted).decode(errors="replace")
-    print(f"seed {seed}, {len(trace.rounds)} rounds, {PATH.stat().st_size / 1e3:.0f} kB\n{trace.prompt}{text}")
+    size = PATH.stat().st_size / 1e3
+    print(f"seed {seed}, {len(trace.rounds)} rounds, {size:.0f} kB\n{trace.prompt}{text}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from specdec_core.ui.session import Mode, Session
 from specdec_core.ui.settings import Settings
 
 _LOG = logging.getLogger(__name__)
-REDRAWN = ["round", "charts"]
+REDRAWN = ["round", "panel", "charts"]
 """Fragments that a move of the cursor or a new round redraws, in this order."""
 
 
@@ -46,6 +46,12 @@ def back() -> None:
     state = session.current()
     state.mode = "paused"
     state.go(state.cursor.round - 1)
+    st.rerun(REDRAWN)
+
+
+def go(index: int) -> None:
+    """Show a round that there is."""
+    session.current().go(index)
     st.rerun(REDRAWN)
 
 

@@ -48,13 +48,8 @@ def _new_run() -> None:
         persist_state="session",
         help=_literal(PAIRS[session.chosen().pair].summary),
     )
-    st.text_area(
-        "Prompt",
-        key=session.key("prompt"),
-        persist_state="session",
-        max_chars=PROMPT_LIMIT,
-        height=86,
-    )
+    prompt = session.key("prompt")
+    st.text_area("Prompt", key=prompt, persist_state="session", max_chars=PROMPT_LIMIT, height=86)
     st.selectbox(
         "Examples",
         _examples(),
@@ -64,52 +59,41 @@ def _new_run() -> None:
         key="example",
         on_change=_take_example,
     )
-    seed, rule = st.columns([2, 3], gap="small")
+    rule = session.key("rule")
+    st.selectbox("Rule", RULES, format_func=str.capitalize, key=rule, persist_state="session")
+    seed, most = st.columns(2, gap="small")
     seed.number_input("Seed", 0, MAX_SEED, key=session.key("seed"), persist_state="session", step=1)
-    rule.selectbox("Rule", RULES, format_func=str.capitalize, key=session.key("rule"), persist_state="session")
-    st.number_input(
-        "At most, new tokens", 1, MAX_TOKENS, key=session.key("max_tokens"), persist_state="session", step=16
-    )
-    st.button("Run live", key="run_live", type="primary", width="stretch", on_click=actions.start)
+    tokens = session.key("max_tokens")
+    most.number_input("New tokens, at most", 1, MAX_TOKENS, key=tokens, persist_state="session", step=16)
+    name = "Start this run" if session.current().live else "Run live"
+    st.button(name, key="run_live", icon=":material/play_circle:", width="stretch", on_click=actions.start)
 
 
 def _from_next_round() -> None:
     state = session.current()
-    _heading(f"From round {len(state.trace.rounds) + 1} on" if state.live else "From the next round on")
-    greedy = _rule_in_force() == "greedy"
-    reason = _GREEDY_REASON if greedy else None
+    stepping = state.live and state.mode == "paused"
+    _heading(f"From round {len(state.trace.rounds) + 1} on" if stepping else "From the next round on")
     st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"), persist_state="session")
+    reason = _GREEDY_REASON if _rule_in_force() == "greedy" else ""
+    _sampling("Temperature", "temperature", 0.0, MAX_TEMPERATURE, 0.05, reason)
+    _sampling("Top-k (0 is off)", "top_k", 0, MAX_TOP_K, 1, reason)
+    _sampling("Top-p (1 is off)", "top_p", MIN_TOP_P, 1.0, 0.01, reason)
+    if reason:
+        st.caption(reason)
+
+
+def _sampling(label: str, name: str, low: float, high: float, step: float, reason: str) -> None:
+    """A slider of the sampling settings; ``reason`` says why it is out of use, if it is."""
     st.slider(
-        "Temperature",
-        0.0,
-        MAX_TEMPERATURE,
-        step=0.05,
-        key=session.key("temperature"),
+        label,
+        low,
+        high,
+        step=step,
+        key=session.key(name),
         persist_state="session",
-        disabled=greedy,
-        help=reason,
+        disabled=bool(reason),
+        help=reason or None,
     )
-    st.slider(
-        "Top-k (0 is off)",
-        0,
-        MAX_TOP_K,
-        key=session.key("top_k"),
-        persist_state="session",
-        disabled=greedy,
-        help=reason,
-    )
-    st.slider(
-        "Top-p (1 is off)",
-        MIN_TOP_P,
-        1.0,
-        step=0.01,
-        key=session.key("top_p"),
-        persist_state="session",
-        disabled=greedy,
-        help=reason,
-    )
-    if greedy:
-        st.caption(_GREEDY_REASON)
 
 
 def _keep_and_share() -> None:
@@ -119,9 +103,10 @@ def _keep_and_share() -> None:
         st.code(link(session.chosen(), st.context.url or ""), language=None, wrap_lines=True)
     trace = session.current().trace
     st.download_button(
-        "Export trace",
+        "Export…",
         lambda: json_codec.dumps(trace),
         file_name="trace.json",
+        help="The whole trace on screen as JSON: settings, rounds with every probability and draw, times.",
         mime="application/json",
         key="export",
         width="stretch",

@@ -61,7 +61,9 @@ class Loading:
     def _load(self) -> None:
         try:
             from specdec_core.models.loading import load_pair
+            from specdec_core.models.machine import set_threads
 
+            set_threads()
             self._pair = load_pair(self.key)
         except (OSError, ValueError) as error:
             _LOG.exception("loading the pair %s", self.key)

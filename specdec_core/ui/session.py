@@ -4,7 +4,7 @@
 shown is derived from its trace and cursor.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 

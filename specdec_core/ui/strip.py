@@ -67,8 +67,9 @@ def _time(trace: Trace, upto: int) -> Figure:
     return Figure(
         "time per token · target alone",
         f"{_ms(own)} · {_ms(alone)}",
-        "seconds of the rounds whose times can be trusted / tokens they emitted; then the same for the target "
-        f"alone, a token a pass, on this prompt. Reading the prompt is in neither. {_speed_note(trace, upto)}",
+        "seconds of the rounds whose times can be trusted / tokens they emitted; then the same for the "
+        "target alone, a token a pass, on this prompt. Reading the prompt is in neither. "
+        + _speed_note(trace, upto),
         _replayed(trace, upto),
     )
 
@@ -79,8 +80,9 @@ def _speedup(trace: Trace, upto: int) -> Figure:
         "speed-up: measured · model",
         f"{_times(metrics.speedup_measured(trace, upto))} · {_times(metrics.speedup_expected(trace, upto))}",
         "measured: time per token of the target alone / of this run. Model: E / (γ·c + v(γ)), E being the "
-        f"tokens per target pass. With E from the closed form and the measured overlap, verifying taken to be "
-        f"free (Leviathan et al. 2023, Theorem 3.8), it is {_times(closed)}. {_speed_note(trace, upto)}",
+        "tokens per target pass. With E from the closed form and the measured overlap, verifying taken to "
+        f"cost no more than one token (Leviathan et al. 2023, Theorem 3.8): {_times(closed)}. "
+        + _speed_note(trace, upto),
         _replayed(trace, upto),
     )
 
@@ -129,7 +131,8 @@ def _replayed(trace: Trace, upto: int) -> str:
 def _card(item: Figure) -> str:
     mark = f' <span class="mark">{escape(item.mark)}</span>' if item.mark else ""
     return (
-        f'<div class="figure" role="listitem" tabindex="0"><div class="label">{escape(item.label)}{mark}</div>'
+        '<div class="figure" role="listitem" tabindex="0">'
+        f'<div class="label">{escape(item.label)}{mark}</div>'
         f'<div class="value">{escape(item.value)}</div>'
         f'<div class="formula" role="tooltip">{escape(item.formula)}</div></div>'
     )

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from specdec_core.ui import actions, session
+from specdec_core.ui import actions
 from specdec_core.ui.session import Session
 from specdec_core.ui.shell import badge
 
@@ -35,6 +35,8 @@ def transport(state: Session) -> None:
             on_click=actions.run_to_end,
         )
         st.button("Reset", key="reset", disabled=state.newest < 0, on_click=actions.reset)
+        if not state.live:
+            st.button("Run live", key="run_live_here", icon=":material/play_circle:", on_click=actions.start)
         st.html(f'<div class="position" role="status">{_position(state)}</div>', width="content")
 
 

@@ -1,5 +1,6 @@
 """Values from a browser are never trusted: whatever a link says, the settings are valid."""
 
+from dataclasses import asdict
 from urllib.parse import parse_qsl, urlsplit
 
 from hypothesis import given
@@ -10,7 +11,7 @@ from specdec_core.ui.settings import DEFAULT, MAX_GAMMA, PROMPT_LIMIT, RULES, Se
 PAIRS = ("embedded", "embedded-weak")
 
 anything = st.one_of(st.text(), st.floats(), st.integers(), st.none(), st.lists(st.integers(), max_size=2))
-names = st.sampled_from(["pair", "prompt", "seed", "rule", "max_tokens", "gamma", "temperature", "top_k", "top_p", "x"])
+names = st.sampled_from([*asdict(DEFAULT), "no such setting"])
 
 valid = st.builds(
     Settings,

@@ -1,0 +1,205 @@
+"""Explore in a real browser, from the first paint to the end of a live run on the embedded pair."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from specdec_core.traces import json_codec
+from tests.browser.serving import serving
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<b>A fox</b> *ran* $x^2$ `code` :smile: \N{ROCKET} <img src=x onerror=\"document.title='owned'\">"
+
+
+def position(page: Page):
+    return page.locator(".position .badge").first
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=False).first.click()
+
+
+def go_live(page: Page, rounds: int = 0) -> Page:
+    page.locator(".st-key-run_live button").click()
+    expect(position(page)).to_have_text("round 0 of 0")
+    for count in range(1, rounds + 1):
+        press(page, "Next round")
+        expect(position(page)).to_have_text(f"round {count} of {count}")
+    return page
+
+
+def rounds_of(page: Page) -> tuple[int, int]:
+    """(round shown, rounds there are)"""
+    shown, total = re.findall(r"\d+", position(page).inner_text())
+    return int(shown), int(total)
+
+
+def overflows(page: Page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def test_the_recorded_trace_is_there_at_once_and_stays_until_run_live(explore):
+    page = explore()
+    expect(page.locator(".st-key-masthead_badge")).to_contain_text("recorded")
+    shown = rounds_of(page)
+    assert shown[1] > 3
+    expect(page.locator(".st-key-masthead_badge")).not_to_contain_text("loading", timeout=120_000)
+    assert rounds_of(page) == shown
+    expect(page.locator(".st-key-masthead_badge")).to_contain_text("recorded")
+
+
+def test_a_live_run_is_stepped_and_back_only_moves(explore):
+    page = go_live(explore(), rounds=2)
+    expect(page.locator(".st-key-masthead_badge")).to_contain_text("live")
+    expect(page.locator(".lanes h3")).to_contain_text("Round 2")
+    press(page, "Back")
+    expect(position(page)).to_have_text("round 1 of 2")
+    expect(page.locator(".lanes h3")).to_contain_text("Round 1")
+    press(page, "Next round")
+    expect(position(page)).to_have_text("round 2 of 2")
+
+
+def test_play_goes_on_until_paused(explore):
+    page = go_live(explore())
+    press(page, "Play")
+    expect(position(page)).to_have_text(re.compile(r"round ([2-9]|\d\d) of"))
+    press(page, "Pause")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    stopped = rounds_of(page)
+    page.wait_for_timeout(1500)
+    assert rounds_of(page) == stopped
+
+
+def test_run_to_end_ends_and_the_times_come_in(explore):
+    page = go_live(explore("?max_tokens=24"))
+    press(page, "Run to end")
+    expect(page.locator(".position")).to_contain_text("ended")
+    expect(page.get_by_role("button", name="Next round")).to_be_disabled()
+    strip = page.locator(".strip")
+    expect(strip).to_contain_text(re.compile(r"\d ms · \d+\.\d ms"), timeout=90_000)
+    expect(strip).to_contain_text(re.compile(r"\d× · \d+\.\d\d×"))
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+
+
+def test_clicking_a_token_moves_the_whole_page_there(explore):
+    page = explore()
+    page.locator(".flow .round").nth(1).locator(".token").first.click()
+    expect(page.locator(".lanes h3")).to_contain_text("Round 2")
+    expect(position(page)).to_have_text(re.compile("round 2 of"))
+
+
+def test_draft_length_changes_in_the_middle_of_a_run(explore):
+    page = go_live(explore("?gamma=4"), rounds=1)
+    expect(page.locator(".lanes .step")).to_have_count(4)
+    slider = page.locator(".st-key-set_gamma [role=slider]")
+    slider.focus()
+    slider.press("ArrowLeft")
+    slider.press("ArrowLeft")
+    expect(slider).to_have_attribute("aria-valuenow", "2")
+    page.wait_for_timeout(500)
+    assert rounds_of(page) == (1, 1)
+    press(page, "Next round")
+    expect(position(page)).to_have_text("round 2 of 2")
+    expect(page.locator(".lanes .step")).to_have_count(2)
+    press(page, "Back")
+    expect(page.locator(".lanes .step")).to_have_count(4)
+
+
+@pytest.mark.parametrize("path", ["/theory", "/explore", "/"])
+def test_a_deep_link_on_a_fresh_server_shows_the_whole_app(visit, tmp_path, path):
+    with serving(tmp_path / "log") as url:
+        page = visit(f"{url}{path}")
+        expect(page.locator(".wordmark")).to_have_text("Speculative decoding explorer")
+        links = page.locator(".st-key-pages a")
+        expect(links).to_have_text(["Explore", "Theory"])
+        expect(page.get_by_test_id("stSidebarNav")).to_have_count(0)
+        if path == "/theory":
+            expect(page.locator(".katex").first).to_be_visible()
+            links.first.click()
+        expect(page.locator(".lanes").first).to_be_visible()
+        expect(position(page)).to_be_visible()
+
+
+def test_whatever_the_prompt_holds_is_shown_literally(explore):
+    page = explore()
+    page.locator(".st-key-set_prompt textarea").fill(HOSTILE)
+    page.locator(".st-key-set_prompt textarea").blur()
+    go_live(page, rounds=1)
+    expect(page.locator(".flow")).to_contain_text(HOSTILE)
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.locator("[data-testid=stCode]")).to_contain_text("%3Cb%3EA+fox")
+    assert page.locator("img[src=x]").count() == 0
+    assert "owned" not in page.title()
+
+
+def test_single_keys_move_but_never_while_typing_and_can_be_switched_off(explore):
+    page = explore()
+    shown, total = rounds_of(page)
+    prompt = page.locator(".st-key-set_prompt textarea")
+    prompt.click()
+    prompt.press_sequentially("bnp nb")
+    page.wait_for_timeout(800)
+    assert rounds_of(page) == (shown, total)
+    prompt.blur()
+    page.keyboard.press("b")
+    expect(position(page)).to_have_text(f"round {shown - 1} of {total}")
+    page.keyboard.press("n")
+    expect(position(page)).to_have_text(f"round {shown} of {total}")
+    page.get_by_text("Single-key shortcuts").click()
+    expect(page.locator(".st-key-next kbd, .st-key-next [aria-label^=Shortcut]")).to_have_count(0)
+    page.keyboard.press("b")
+    page.wait_for_timeout(800)
+    assert rounds_of(page) == (shown, total)
+
+
+def test_on_a_desktop_the_round_is_seen_without_scrolling(explore):
+    page = explore()
+    for part in (".strip", ".lanes", ".inspector"):
+        box = page.locator(part).first.bounding_box()
+        assert box["y"] + box["height"] <= 900, part
+    assert not overflows(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_nothing_is_cut_off_and_a_run_can_be_stepped(explore, scheme):
+    page = explore(width=390, height=844, color_scheme=scheme)
+    assert not overflows(page)
+    page.locator(".st-key-run_live_here button").click()
+    expect(position(page)).to_have_text("round 0 of 0")
+    press(page, "Next round")
+    expect(position(page)).to_have_text("round 1 of 1")
+    assert not overflows(page)
+    for part in (".position", ".figure", ".wordmark", ".st-key-masthead_badge .badge"):
+        for box in (item.bounding_box() for item in page.locator(part).all()):
+            assert box["x"] >= 0 and box["x"] + box["width"] <= 390, part
+
+
+def test_a_prompt_that_is_too_long_is_explained_beside_the_run(explore):
+    page = explore()
+    page.locator(".st-key-set_prompt textarea").fill("hm " * 660)
+    page.locator(".st-key-set_prompt textarea").blur()
+    page.locator(".st-key-run_live button").click()
+    expect(page.get_by_role("alert").first).to_contain_text("tokens")
+    assert rounds_of(page)[1] > 0
+
+
+def test_the_exported_file_is_the_trace_on_screen(explore):
+    page = go_live(explore(), rounds=2)
+    with page.expect_download() as download:
+        press(page, "Export…")
+    with open(download.value.path(), encoding="utf-8") as file:
+        text = file.read()
+    assert len(json_codec.loads(text).rounds) == 2
+    assert json.loads(text)["version"] == 1
+
+
+def test_the_other_page_and_back_keeps_the_run(explore):
+    page = go_live(explore(), rounds=1)
+    page.locator(".st-key-pages a", has_text="Theory").click()
+    expect(page.locator(".katex").first).to_be_visible()
+    page.locator(".st-key-pages a", has_text="Explore").click()
+    expect(position(page)).to_have_text("round 1 of 1")
+    expect(page.locator(".lanes h3")).to_contain_text("Round 1")

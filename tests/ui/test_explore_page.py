@@ -1,0 +1,203 @@
+"""The Explore page without a browser: what its buttons do, and that nothing is lost on errors."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from specdec_core.decoding.checks import ModelFailure
+from specdec_core.ui import actions, jobs, recorded
+from specdec_core.ui.loading import PairUnavailable
+
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture
+def app(tiny_pair, monkeypatch):
+    """The app with a tiny pair and without background measurements, opened."""
+    monkeypatch.setattr(actions, "pair", lambda key: tiny_pair)
+    monkeypatch.setattr(jobs.Timing, "_work_on", lambda self: None)
+    return opened(AppTest.from_file(str(APP), default_timeout=60))
+
+
+def opened(test):
+    test.run()
+    assert not test.exception
+    return test
+
+
+def click(test, key):
+    test.button(key=key).click().run()
+    assert not test.exception
+    return state(test)
+
+
+def state(test):
+    return test.session_state["explore"]
+
+
+def shown(test):
+    """All HTML that the page drew, in one string."""
+    return "\n".join(item.proto.body for item in test.get("html"))
+
+
+def test_a_recorded_trace_is_on_screen_before_any_model(app):
+    assert state(app).live is None
+    assert state(app).trace is recorded.trace()
+    assert "recorded" in shown(app)
+    assert app.button(key="next").disabled == (state(app).cursor.round == state(app).newest)
+
+
+def test_moving_in_the_recorded_trace_computes_nothing(app):
+    rounds = len(state(app).trace.rounds)
+    click(app, "reset")
+    assert state(app).cursor.round == -1
+    assert click(app, "next").cursor.round == 0
+    assert click(app, "back").cursor.round == -1
+    assert click(app, "run_to_end").cursor.round == rounds - 1
+    assert state(app).live is None and len(state(app).trace.rounds) == rounds
+
+
+def test_a_live_run_replaces_the_recorded_trace_only_when_asked(app):
+    assert click(app, "run_live").live is not None
+    assert state(app).trace.rounds == ()
+    assert "round 0 of 0" in shown(app)
+
+
+def test_next_computes_a_round_and_back_only_moves(app):
+    click(app, "run_live")
+    click(app, "next")
+    click(app, "next")
+    assert (state(app).cursor.round, len(state(app).trace.rounds)) == (1, 2)
+    click(app, "back")
+    assert (state(app).cursor.round, len(state(app).trace.rounds)) == (0, 2)
+    click(app, "next")
+    assert (state(app).cursor.round, len(state(app).trace.rounds)) == (1, 2)
+
+
+def test_stepped_rounds_are_marked_so_that_no_speed_contains_them(app):
+    click(app, "run_live")
+    assert click(app, "next").trace.rounds[0].flags.single
+
+
+def test_draft_length_and_sampling_act_from_the_next_round_on(app):
+    click(app, "run_live")
+    click(app, "next")
+    before = state(app).trace.rounds[0]
+    app.slider(key="set_gamma").set_value(2)
+    app.slider(key="set_temperature").set_value(1.5).run()
+    after = click(app, "next").trace.rounds
+    assert after[0] is before
+    assert (after[1].settings.gamma, after[1].settings.sampling.temperature) == (2, 1.5)
+    assert len(after[1].drafted) <= 2
+
+
+def test_new_run_settings_wait_for_a_new_run(app):
+    click(app, "run_live")
+    click(app, "next")
+    app.number_input(key="set_seed").set_value(9).run()
+    assert click(app, "next").trace.run.seed != 9
+    assert click(app, "run_live").trace.run.seed == 9
+
+
+def test_greedy_takes_the_sampling_settings_out_of_use_with_a_reason(app):
+    app.selectbox(key="set_rule").select_index(1).run()
+    sliders = [app.slider(key=f"set_{name}") for name in ("temperature", "top_k", "top_p")]
+    assert all(slider.disabled for slider in sliders)
+    assert not app.slider(key="set_gamma").disabled
+    assert any("greedy" in caption.value for caption in app.caption)
+
+
+@pytest.mark.parametrize("prompt", ["word " * 390])
+def test_a_prompt_that_does_not_fit_is_explained_and_nothing_is_lost(app, prompt):
+    click(app, "run_live")
+    click(app, "next")
+    app.text_area(key="set_prompt").set_value(prompt).run()
+    click(app, "run_live")
+    assert len(state(app).trace.rounds) == 1
+    assert "tokens" in state(app).trouble and state(app).trouble in shown(app)
+
+
+def test_a_pair_that_cannot_be_loaded_is_explained(app, monkeypatch):
+    def missing(key):
+        raise PairUnavailable("The pair could not be loaded: a file <b>is</b> missing.")
+
+    monkeypatch.setattr(actions, "pair", missing)
+    assert click(app, "run_live").live is None
+    assert "a file &lt;b&gt;is&lt;/b&gt; missing" in shown(app)
+
+
+def test_a_failing_model_keeps_the_trace_so_far(app, monkeypatch):
+    click(app, "run_live")
+    click(app, "next")
+
+    def fails(*args, **options):
+        raise ModelFailure("the target returned NaN at place 2 of the round")
+
+    monkeypatch.setattr(state(app).live, "next_round", fails)
+    click(app, "next")
+    assert len(state(app).trace.rounds) == 1
+    assert "NaN at place 2" in shown(app)
+
+
+def test_an_unforeseen_error_shows_no_details(app, monkeypatch):
+    click(app, "run_live")
+
+    def fails(*args, **options):
+        raise KeyError("secret")
+
+    monkeypatch.setattr(state(app).live, "next_round", fails)
+    click(app, "next")
+    assert "secret" not in shown(app) and "log" in state(app).trouble
+
+
+def test_play_goes_on_round_by_round_until_paused(app):
+    click(app, "run_live")
+    assert click(app, "play").mode == "play"
+    state(app).last_tick = 0.0
+    app.run()
+    made = len(state(app).trace.rounds)
+    assert made >= 1
+    assert click(app, "play").mode == "paused"
+    app.run()
+    assert len(state(app).trace.rounds) in (made, made + 1)
+
+
+def test_run_to_end_reaches_the_end_and_stops(app):
+    app.number_input(key="set_max_tokens").set_value(12).run()
+    click(app, "run_live")
+    click(app, "run_to_end")
+    for _ in range(50):
+        if state(app).mode == "paused":
+            break
+        app.run()
+    assert state(app).trace.end is not None and len(state(app).trace.emitted) <= 12
+    assert app.button(key="next").disabled and app.button(key="play").disabled
+
+
+def test_a_link_restores_its_settings_and_nonsense_falls_back(tiny_pair):
+    test = AppTest.from_file(str(APP), default_timeout=60)
+    test.query_params["gamma"] = "3"
+    test.query_params["temperature"] = "nan"
+    test.query_params["rule"] = "<script>"
+    test.query_params["prompt"] = "A fox *ran* $x$"
+    opened(test)
+    assert test.slider(key="set_gamma").value == 3
+    assert test.slider(key="set_temperature").value == 0.8
+    assert test.selectbox(key="set_rule").value == "speculative sampling"
+    assert test.text_area(key="set_prompt").value == "A fox *ran* $x$"
+    assert "A+fox+%2Aran%2A+%24x%24" in test.code[0].value
+
+
+def test_an_example_fills_in_the_prompt(app):
+    title = app.selectbox(key="example").options[1]
+    app.selectbox(key="example").select(title).run()
+    assert app.text_area(key="set_prompt").value.startswith("There was once a poor miller")
+    assert app.selectbox(key="example").value is None
+
+
+@pytest.mark.parametrize("chart", ["Race", "Acceptance", "Tokens per round", "Latency", "Table"])
+def test_one_chart_at_a_time_is_drawn(app, chart):
+    app.button_group(key="chart").select(chart).run()
+    assert not app.exception
+    assert len(app.get("plotly_chart")) + len(app.dataframe) == 1

@@ -1,0 +1,57 @@
+"""The figures of the strip say "–" until something was counted, and never show a speed that is none."""
+
+import pytest
+
+from specdec_core.decoding.types import RoundFlags
+from specdec_core.ui import strip
+from tests.traces.factory import make_trace
+
+SINGLE = RoundFlags(single=True)
+
+
+def values(trace, upto):
+    return [item.value for item in strip.figures(trace, upto, 4)]
+
+
+def test_before_the_first_round_nothing_is_claimed():
+    trace = make_trace((), baseline=False, costs=False)
+    assert values(trace, 0) == ["– · –", "–", "– · –", "– · –", "– · –"]
+
+
+def test_counts_are_counts_until_there_are_a_hundred():
+    assert values(make_trace(("AAR.", "AAAA")), 2)[0] == "6 of 7 · of 8"
+    many = make_trace(("AAR.",) * 40)
+    assert values(many, 40)[0] == "66.7 % · 50.0 %"
+
+
+def test_the_figures_are_those_of_the_rounds_up_to_the_cursor():
+    trace = make_trace(("AAAA", "R...", "R..."))
+    assert values(trace, 1)[1] == "5.00"
+    assert values(trace, 3)[1] == "2.33"
+
+
+@pytest.mark.parametrize("flags", [SINGLE, RoundFlags(cold=True), RoundFlags(contended=True)])
+def test_rounds_that_measure_no_speed_give_none(flags):
+    trace = make_trace(("AAAA", "R..."), flags=(flags, flags))
+    time, speedup = values(trace, 2)[2:4]
+    assert time.startswith("– · ") and speedup.startswith("– · ")
+
+
+def test_a_replay_supplies_the_speed_and_says_so():
+    trace = make_trace(("AAAA", "R..."), flags=(SINGLE, SINGLE), replay=2)
+    items = strip.figures(trace, 2, 4)
+    assert "ms" in items[2].value.split(" · ")[0]
+    assert [item.mark for item in items] == ["", "", "replayed", "replayed", ""]
+
+
+def test_every_figure_explains_itself_and_every_speed_names_the_machine():
+    trace = make_trace()
+    items = strip.figures(trace, len(trace.rounds), 4)
+    assert all(item.formula for item in items)
+    assert all(trace.conditions in item.formula for item in items[2:])
+
+
+def test_what_stands_in_the_strip_is_escaped():
+    html = strip.html([strip.Figure("<b>", "<i>", "a < b & c", "<u>")])
+    assert "&lt;b&gt;" in html and "a &lt; b &amp; c" in html
+    assert not any(tag in html for tag in ("<b>", "<i>", "<u>"))
