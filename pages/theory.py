@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import streamlit as st
-from plotly.graph_objects import Figure
 
 from specdec_core import theory
 from specdec_core.figures import overlap, style
@@ -20,7 +19,7 @@ READING = 760  # pixels: a line longer than that is hard to follow
 TOKENS = {"king": (2, 5), "wolf": (2, 3), "sun": (6, 2)}  # weights of draft and target at the start
 
 
-def show(fig: Figure, key: str) -> None:
+def show(fig: style.Figure, key: str) -> None:
     """Put up a figure of the house style."""
     st.plotly_chart(fig, theme=None, key=key, alt=style.alt(fig), config=style.CONFIG)
 

@@ -28,6 +28,7 @@ CLEAR = "rgba(0,0,0,0)"
 NO_VALUE = "–"
 """What stands where nothing was counted."""
 
+Figure = go.Figure
 Dicts = Sequence[dict[str, Any]]
 
 
