@@ -138,6 +138,14 @@ def test_running_figures_end_in_the_figures_themselves(rounds):
         assert found.low[-1] <= found.kept_of_tested[-1] <= found.high[-1]
 
 
+def test_running_figures_of_the_worked_example():
+    found = metrics.running(EXAMPLE)
+    assert found.accepted.tolist() == [4, 5, 6]
+    assert found.tested.tolist() == [4, 6, 7]
+    assert found.drafted.tolist() == [4, 8, 9]
+    assert found.kept_of_drafted.tolist() == [1.0, 5 / 8, 6 / 9]
+
+
 def test_the_mean_overlap_is_taken_over_tested_places_alone():
     trace = make_trace(["AR..", "AA"])
     places = [item.places.overlap for item in trace.rounds]

@@ -93,6 +93,12 @@ def test_at_one_draft_length_the_model_is_theorem_3_8():
     assert metrics.speedup_model(trace) == pytest.approx(float(theory.speedup(alpha, 4, make_costs().c)))
 
 
+def test_under_exact_match_the_model_takes_the_chance_of_a_match():
+    trace = make_trace(["AAAA", "AR..", "AAR."], rule="exact match")
+    alpha = metrics.mean_expected(trace)
+    assert metrics.speedup_model(trace) == pytest.approx(float(theory.speedup(alpha, 4, make_costs().c)))
+
+
 def test_at_one_draft_length_the_expectation_is_tokens_over_cost():
     trace = make_trace(["AAAA", "AR..", "AAR."], record=False)
     costs = make_costs()
