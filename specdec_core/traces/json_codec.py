@@ -60,7 +60,9 @@ FORMAT = "speculative decoding trace"
 RULES = ("speculative sampling", "greedy", "exact match")
 """The verification rules that a trace of this version may name."""
 MOST_BYTES = 128 * 2**20
+# What a few characters of JSON become in memory can be twenty times as large, so their number is bounded too.
 MOST_LISTS = 2**21
+MOST_VALUES = 2**24
 MOST_ROUNDS = 2**16
 LONGEST_SEQUENCE = 2**20
 
@@ -270,6 +272,8 @@ def _parse(text: str | bytes) -> Any:
         text = _decode(text)
     if text.count("[") + text.count("{") > MOST_LISTS:
         fail("", f"holds more than {MOST_LISTS} lists and objects, the most that is read")
+    if text.count(",") > MOST_VALUES:
+        fail("", f"holds more than {MOST_VALUES} values, the most that is read")
     try:
         return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except TraceError:

@@ -123,6 +123,7 @@ def test_bytes_are_read_as_utf_8_with_or_without_a_mark():
         ('{"a": 1, "a": 2}', "'a' twice"),
         (b"\xff\xfe", "UTF-8"),
         ("[" + "[]," * 2_200_000 + "[]]", "more than 2097152 lists"),
+        ("[" + "1," * 17_000_000 + "1]", "more than 16777216 values"),
     ],
 )  # fmt: skip
 def test_what_is_no_trace_is_refused_in_words(text, words):
