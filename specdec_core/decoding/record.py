@@ -78,7 +78,8 @@ class FullRecorder:
         seen_q, seen_p = (soft_q, soft_p) if evidence.sampling.temperature == 0.0 else (q, p)
         replacement_laws = torch.cat([evidence.rule.replacement(q, p[:count]), p[count:]])
         replacement = _draws(replacement_laws, evidence.correct_u)
-        log_p, log_q = _logs(seen_p), _logs(seen_q)
+        target_entropy = torch.special.entr(seen_p).sum(-1)
+        top_target, top_draft, top_residual = _tops(seen_p, seen_q)
         return Places(
             p=_column(p[:count], drafted),
             q=_column(q, drafted),
@@ -87,55 +88,63 @@ class FullRecorder:
             draft_u=evidence.proposal.u,
             accept_u=evidence.accept_u,
             correct_u=evidence.correct_u,
-            replacement=replacement.cpu().numpy().astype(np.int32),
+            replacement=_numpy(replacement).astype(np.int32),
             draft_interval=intervals(q, evidence.ids),
             replacement_interval=intervals(replacement_laws, replacement),
             overlap=_numpy(overlap(q, p[:count])),
             expected=_numpy(evidence.rule.expected(q, p[:count])),
             residual_fallback=_numpy(lacks_residual(q, p[:count])),
-            target_entropy=_numpy(-(seen_p * log_p).sum(-1)),
-            draft_entropy=_numpy(-(seen_q * log_q).sum(-1)),
-            kl=_divergence(seen_p[:count], seen_q, log_p[:count], log_q),
+            target_entropy=_numpy(target_entropy),
+            draft_entropy=_numpy(torch.special.entr(seen_q).sum(-1)),
+            kl=_numpy(-target_entropy[:count] - torch.xlogy(seen_p[:count], seen_q).sum(-1)),
             rank=_ranks(soft_p[:count], drafted),
             gap=_gap(evidence.target_logits),
-            top_target=top_tokens(seen_p, seen_p, seen_q),
-            top_draft=top_tokens(seen_q, seen_p, seen_q),
-            top_residual=top_tokens(residual(seen_q, seen_p[:count]), seen_p, seen_q),
+            top_target=top_target,
+            top_draft=top_draft,
+            top_residual=top_residual,
         )
 
 
-def top_tokens(ranking: Tensor, target_probs: Tensor, draft_probs: Tensor) -> TopTokens:
-    """The ``TOP`` most probable tokens of each place under ``ranking``, ties by lowest id.
+def _tops(p: Tensor, q: Tensor) -> tuple[TopTokens, TopTokens, TopTokens]:
+    """The most probable tokens by p, by q and by the residual, ranked in one go.
 
     Args:
-        ranking: float64 [k, V], the distributions to rank by; places beyond k rank nothing.
-        target_probs: float64 [K+1, V]. draft_probs: float64 [K, V].
+        p: float64 [K+1, V]. q: float64 [K, V].
+    """
+    # No draft was made at the last place: its row in the other two rankings is blanked below.
+    last = p[-1:]
+    rankings = torch.stack([p, torch.cat([q, last]), torch.cat([residual(q, p[:-1]), last])])
+    known_q = torch.cat([q, torch.full_like(last, torch.nan)])
+    best = most_probable(rankings, min(TOP, p.shape[-1]))
+    ids = _numpy(best).astype(np.int32)
+    target = _numpy(p.expand_as(rankings).gather(-1, best))
+    draft = _numpy(known_q.expand_as(rankings).gather(-1, best))
+    rest = _numpy((1.0 - rankings.gather(-1, best).sum(-1)).clamp_min(0.0))
+    ids[1:, -1], target[1:, -1], rest[1:, -1] = 0, np.nan, np.nan
+    by_target, by_draft, by_residual = map(TopTokens, ids, target, draft, rest)
+    return by_target, by_draft, by_residual
+
+
+def most_probable(probs: Tensor, size: int) -> Tensor:
+    """Ids of the ``size`` largest entries of each row, by −value, then id.
+
+    Args:
+        probs: float64 [..., V].
+        size: at most V.
+
+    Returns:
+        int64 [..., size].
 
     Example:
-        >>> p = torch.tensor([[0.2, 0.4, 0.4]], dtype=torch.float64)
-        >>> top_tokens(p, p, p[:0]).ids
-        array([[1, 2, 0]], dtype=int32)
+        >>> most_probable(torch.tensor([[0.1, 0.3, 0.3, 0.3]]), 2)
+        tensor([[1, 2]])
     """
-    places, size = len(target_probs), min(TOP, target_probs.shape[-1])
-    ids, rest = np.zeros((places, size), dtype=np.int64), np.full(places, np.nan)
-    p, q = np.full((places, size), np.nan), np.full((places, size), np.nan)
-    if ranked := len(ranking):
-        best = _best(ranking, size)
-        ids[:ranked] = best.cpu().numpy()
-        rest[:ranked] = _numpy((1.0 - ranking.gather(-1, best).sum(-1)).clamp_min(0.0))
-        p[:ranked] = _numpy(target_probs[:ranked].gather(-1, best))
-        drafted = min(ranked, len(draft_probs))
-        q[:drafted] = _numpy(draft_probs[:drafted].gather(-1, best[:drafted]))
-    return TopTokens(ids.astype(np.int32), p, q, rest)
-
-
-def _best(ranking: Tensor, size: int) -> Tensor:
-    """Ids of the ``size`` largest of each row, by −value, then id; int64 [k, size]."""
-    values, ids = ranking.topk(size)
-    if bool(((ranking >= values[:, -1:]).sum(-1) > size).any()) or bool((values.diff() == 0.0).any()):
-        # topk promises nothing about ties; a stable sort does, but costs more.
-        return ranking.argsort(dim=-1, descending=True, stable=True)[:, :size]
-    return ids
+    values, ids = probs.topk(min(size + 1, probs.shape[-1]))
+    tied = (values[..., 1:] == values[..., :-1]).any(-1)
+    # topk promises nothing about ties; a stable sort does, but costs more.
+    if bool(tied.any()):
+        ids[tied] = probs[tied].argsort(dim=-1, descending=True, stable=True)[:, : ids.shape[-1]]
+    return ids[..., :size]
 
 
 def _softs(evidence: Evidence) -> tuple[Tensor, Tensor]:
@@ -150,17 +159,6 @@ def _unfiltered(sampling: Sampling) -> bool:
     return sampling == Sampling(temperature=sampling.temperature or 1.0)
 
 
-def _logs(probs: Tensor) -> Tensor:
-    """Natural logarithms with 0 standing for log 0, as p·log p needs; float64 as given."""
-    return torch.where(probs > 0.0, probs, 1.0).log()
-
-
-def _divergence(p: Tensor, q: Tensor, log_p: Tensor, log_q: Tensor) -> np.ndarray:
-    """KL(p‖q) in nats of each place, infinite where q misses mass of p; float64 [K]."""
-    missed = ((p > 0.0) & (q == 0.0)).any(-1)
-    return _numpy((p * (log_p - log_q)).sum(-1).masked_fill(missed, torch.inf))
-
-
 def _draws(laws: Tensor, u: np.ndarray) -> Tensor:
     """``draws.draw`` of each row with its own uniform; int64 [P]."""
     cumulative = laws.cumsum(-1)
@@ -171,9 +169,11 @@ def _draws(laws: Tensor, u: np.ndarray) -> Tensor:
 def _ranks(probs: Tensor, ids: Tensor) -> np.ndarray:
     """How many tokens stand before each id when sorted by −probability, then id; int32 [K]."""
     own = probs.gather(-1, ids)
-    positions = torch.arange(probs.shape[-1], device=probs.device)
-    before = (probs > own) | ((probs == own) & (positions < ids))
-    return before.sum(-1).cpu().numpy().astype(np.int32)
+    before = (probs > own).sum(-1)
+    ties = (probs == own).sum(-1)
+    for row in (ties > 1).nonzero().flatten().tolist():
+        before[row] += (probs[row, : int(ids[row])] == own[row]).sum()
+    return _numpy(before).astype(np.int32)
 
 
 def _gap(logits: Tensor) -> np.ndarray:
