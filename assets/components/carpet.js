@@ -33,6 +33,13 @@ function carpetShape(view) {
 }
 
 function drawCarpet(view) {
+  const { run, rounds } = view.store;
+  const facts = [run, rounds.length, view.root.dataset.theme, view.carpetBody.clientWidth, devicePixelRatio];
+  redraw(view, "carpet", facts, () => drawCells(view));
+  moveFrame(view);
+}
+
+function drawCells(view) {
   const none = view.store.rounds.length === 0;
   view.carpetBody.hidden = none;
   view.hint.textContent = none ? "each round adds a column here" : "drag to scrub";
@@ -52,7 +59,6 @@ function drawCarpet(view) {
   pen.textAlign = "center";
   drawAxes(view, pen, shape, colours);
   view.store.rounds.forEach((round) => drawColumn(pen, round, shape, colours));
-  moveFrame(view);
 }
 
 function carpetColours(view) {

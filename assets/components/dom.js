@@ -52,4 +52,11 @@ function themeOf(root) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128 ? "dark" : "light";
 }
 
-const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+/** Draws a part only when what it depends on has changed, so that focus and hover survive. */
+function redraw(view, part, facts, draw) {
+  const signature = JSON.stringify(facts);
+  if (view.drawn[part] === signature) return false;
+  view.drawn[part] = signature;
+  draw();
+  return true;
+}

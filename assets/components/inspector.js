@@ -7,20 +7,27 @@ const LOG_TICKS = [[1e-4, "0.01 %"], [1e-2, "1 %"], [1, "100 %"]];
 function makeInspectorPanel(view) {
   view.inspector = make("section", "panel inspector", null, { "aria-label": "One place in detail" });
   view.scale = "linear";
-  view.all = false;
+  view.expanded = null;
   return view.inspector;
 }
 
 function drawInspector(view) {
   const round = currentRound(view);
   const index = placeInView(view);
+  const name = round ? `${round.i}/${index}` : null;
+  if (view.expanded !== name) view.expanded = null;
+  const facts = [view.store.run, name, view.scale, view.expanded, view.store.details.has(name)];
+  redraw(view, "inspector", facts, () => drawPlace(view, round, index));
+}
+
+function drawPlace(view, round, index) {
   if (!round || index === null) {
     const words = "Choose a place of a round to see which tokens the two models thought of.";
     fill(view.inspector, fill(make("header"), make("h3", "", "One place")), make("p", "note", words));
     return;
   }
   const place = round.places[index];
-  const full = view.all ? view.store.details.get(`${round.i}/${index}`) : null;
+  const full = view.expanded ? view.store.details.get(view.expanded) : null;
   const shown = full ?? place;
   fill(
     view.inspector,
@@ -47,12 +54,14 @@ function scaleToggle(view) {
 
 /** Switches between the most telling tokens and all that were recorded. */
 function moreButton(view, round, index, others) {
-  const words = view.all ? "show fewer" : `${others.toLocaleString("en")} others…`;
-  const button = make("button", "more", words, { type: "button", "aria-expanded": String(view.all) });
+  const open = view.expanded !== null;
+  const words = open ? "show fewer" : `${others.toLocaleString("en")} others…`;
+  const button = make("button", "more", words, { type: "button", "aria-expanded": String(open) });
   button.onclick = () => {
-    view.all = !view.all;
-    if (view.all) askForDetail(view, round.i, index);
+    view.expanded = open ? null : `${round.i}/${index}`;
+    if (!open) askForDetail(view, round.i, index);
     drawInspector(view);
+    view.inspector.querySelector(".more").focus();
   };
   return button;
 }

@@ -8,7 +8,7 @@ function moveTo(view, round, place = null) {
   if (next.round === store.cursor.round && next.place === store.cursor.place) return;
   store.cursor = next;
   if (!view.dragging) report(view);
-  drawMoved(view);
+  draw(view);
 }
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -58,6 +58,7 @@ function roveTabindex(view) {
 
 /** Lights a place, or one token of it, wherever it is drawn. */
 function hover(view, spot) {
+  if (spot && !view.shape) return;
   const name = spot ? `${spot.round}/${spot.place}/${spot.id ?? ""}` : "";
   if (view.lit === name) return;
   view.lit = name;

@@ -16,7 +16,13 @@ function makeLanesPanel(view) {
 }
 
 function drawLanes(view) {
-  const round = currentRound(view);
+  const { run, cursor, rounds, replay } = view.store;
+  const { alone, head } = view.data;
+  const facts = [run, cursor.round, rounds.length, replay.length, alone, head.conditions, view.narrow];
+  return redraw(view, "lanes", facts, () => drawRound(view, currentRound(view)));
+}
+
+function drawRound(view, round) {
   const list = view.narrow || (round?.places.length ?? 0) > PLACES_SIDE_BY_SIDE;
   view.lanes.classList.toggle("list", list);
   if (!round) fill(view.lanes, ...emptyRound(view));
@@ -68,6 +74,7 @@ function stepCell(round, place, index, times) {
     "aria-label": place.say,
     title: place.t,
   });
+  if (place.v === VERDICT.REJECTED) chip.append(make("span", "mark", TICKS[place.v]));
   chip.append(makeToken("span", "label", place.t));
   cell.append(tie(chip, round.i, index, place.id), make("span", "time", times.steps[index] ?? ""));
   return cell;

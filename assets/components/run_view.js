@@ -5,7 +5,7 @@ const VIEWS = new WeakMap();
 
 function mount(parentElement) {
   const root = make("div", "run-view");
-  const view = { root, spans: [], lit: "", shape: null, store: null, dragging: false };
+  const view = { root, spans: [], drawn: {}, lit: "", shape: null, store: null, dragging: false };
   const round = fill(make("div", "round-row"), makeLanesPanel(view), makeInspectorPanel(view));
   view.live = make("div", "for-screen-readers", null, { "aria-live": "polite" });
   fill(root, makeTextPanel(view), round, makeCarpetPanel(view), view.live);
@@ -23,29 +23,19 @@ const NARROW = 720;
 function fitWidth(view) {
   const narrow = view.root.clientWidth < NARROW;
   view.root.classList.toggle("narrow", narrow);
-  if (!view.store) return;
-  if (narrow !== view.narrow) drawLanes(view);
   view.narrow = narrow;
-  drawCarpet(view);
-  roveTabindex(view);
+  if (view.store) draw(view);
 }
 
-/** Everything that depends on the cursor alone; the carpet's cells stay as they are. */
-function drawMoved(view) {
-  markText(view);
-  drawLanes(view);
-  drawInspector(view);
-  moveFrame(view);
-  roveTabindex(view);
-  view.live.textContent = currentRound(view)?.say ?? "";
-}
-
-function drawAll(view) {
+/** Brings every part up to date; each draws anew only what has changed. */
+function draw(view) {
   drawText(view);
-  drawLanes(view);
+  const another = drawLanes(view);
   drawInspector(view);
   drawCarpet(view);
   roveTabindex(view);
+  if (another) hover(view, null);
+  if (another && !view.dragging) view.live.textContent = currentRound(view)?.say ?? "";
 }
 
 export default function (component) {
@@ -60,7 +50,7 @@ export default function (component) {
   view.root.dataset.theme = themeOf(view.root);
   view.narrow = view.root.clientWidth < NARROW;
   view.root.classList.toggle("narrow", view.narrow);
-  drawAll(view);
+  draw(view);
   if (!complete) askForMissing(view);
   return () => {
     view.observer.disconnect();

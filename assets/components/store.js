@@ -4,6 +4,7 @@ const VERDICT = { KEPT: 0, REJECTED: 1, UNTESTED: 2, UNNEEDED: 3, BONUS: 4, NONE
 const SOURCE = { KEPT: 0, CORRECTION: 1, BONUS: 2 };
 const RUNS_KEPT = 4;
 const REPORT_AFTER = 180;
+const ASK_AGAIN_AFTER = 1500;
 
 /** Runs by name, the latest last. They outlive a view that is taken away and mounted again. */
 const RUNS = new Map();
@@ -46,12 +47,13 @@ function receive(data) {
   return { store, complete, moved };
 }
 
-/** Asks for what is missing; once for each state of the store. */
+/** Asks for what is missing, and again if the answer does not come. */
 function askForMissing(view) {
   const { run, rounds, replay } = view.store;
   const have = { run, count: rounds.length, replayed: replay.length };
-  if (view.asked === JSON.stringify(have)) return;
-  view.asked = JSON.stringify(have);
+  const question = JSON.stringify(have);
+  if (view.asked?.question === question && Date.now() - view.asked.at < ASK_AGAIN_AFTER) return;
+  view.asked = { question, at: Date.now() };
   view.component.setTriggerValue("have", have);
 }
 

@@ -19,6 +19,9 @@ from specdec_core.ui import place_words as words
 TOP_SENT = 8
 """Tokens of each place that go with a round."""
 
+BEFORE = 12
+"""Tokens before a round that may hold the beginning of its first character; four bytes make one."""
+
 LAST_PLACE = {"bonus": 4, "none": 5}
 """Codes of the last place beside those of ``Verdict``: a bonus was emitted, or none."""
 
@@ -153,7 +156,7 @@ def _last_place(trace: Trace, item: Round) -> Json:
     text = None if own is None else _label(trace, own)
     ended = not bonus and Verdict.REJECTED not in item.verdicts
     test = words.last_place_words(count, bonus, ended, text)
-    probability = None if own is None else _known(full, count).get(own, (None, None))[0]
+    probability = None if own is None else _known(item, count).get(own, (None, None))[0]
     return {
         "id": own if bonus else None,
         "t": text if bonus else None,
@@ -171,7 +174,7 @@ def _last_place(trace: Trace, item: Round) -> Json:
 
 def _tokens(trace: Trace, item: Round, place: int, count: int | None) -> Json:
     """The bars of one place, the stretched law of the target's own draw, and a sentence."""
-    known = _known(item.places, place)
+    known = _known(item, place)
     ids = _chosen(item, place, known, count)
     rows = [[id_, _label(trace, id_), *_bars(known, id_)] for id_ in ids]
     left_p = 1.0 - sum(known[id_][0] for id_ in ids if id_ in known)
@@ -190,12 +193,15 @@ def _bars(known: dict[int, tuple[float, float | None]], id_: int) -> list[float 
     return [_number(q), _number(p), words.percent(q), words.percent(p)]
 
 
-def _known(full: Places, place: int) -> dict[int, tuple[float, float | None]]:
+def _known(item: Round, place: int) -> dict[int, tuple[float, float | None]]:
     """p and q of every token recorded at a place; q is None where nothing was drafted."""
+    full: Places = item.places
     known: dict[int, tuple[float, float | None]] = {}
+    if place < len(item.drafted):
+        known[int(item.drafted[place])] = (float(full.p[place]), float(full.q[place]))
     for top in (full.top_target, full.top_draft, full.top_residual):
-        for id_, p, q in zip(top.ids[place], top.p[place], top.q[place], strict=True):
-            known[int(id_)] = (float(p), None if np.isnan(q) else float(q))
+        columns = (top.ids[place].tolist(), top.p[place].tolist(), top.q[place].tolist())
+        known.update({id_: (p, None if q != q else q) for id_, p, q in zip(*columns, strict=True)})
     return known
 
 
@@ -269,15 +275,14 @@ def _note(trace: Trace, item: Round, place: int) -> str:
 
 def _texts(trace: Trace, base: int, upto: int | None) -> list[list[str]]:
     """Running text of each round's tokens; a character split between rounds goes to the later."""
-    rounds = trace.rounds[:upto]
-    ids = [*trace.run.prompt_ids, *(int(id_) for item in rounds for id_ in item.emitted)]
-    texts = running_text([trace.pieces.get(id_, b"") for id_ in ids])
-    at = len(trace.run.prompt_ids) + sum(len(item.emitted) for item in rounds[:base])
-    out = []
-    for item in rounds[base:]:
-        out.append(texts[at : at + len(item.emitted)])
-        at += len(item.emitted)
-    return out
+    before = [*trace.run.prompt_ids[-BEFORE:]]
+    for item in trace.rounds[max(base - BEFORE, 0) : base]:
+        before += item.emitted.tolist()
+    before = before[-BEFORE:]
+    rounds = trace.rounds[base:upto]
+    ids = before + [id_ for item in rounds for id_ in item.emitted.tolist()]
+    texts = iter(running_text([trace.pieces.get(id_, b"") for id_ in ids])[len(before) :])
+    return [[next(texts) for _ in item.emitted] for item in rounds]
 
 
 def _survivors(rounds: Sequence[Round]) -> list[list[list[int]]]:
@@ -286,7 +291,7 @@ def _survivors(rounds: Sequence[Round]) -> list[list[list[int]]]:
     tried: list[int] = []
     out = []
     for item in rounds:
-        for place, verdict in enumerate(item.verdicts):
+        for place, verdict in enumerate(item.verdicts.tolist()):
             if place == len(tried):
                 through.append(0)
                 tried.append(0)
@@ -316,7 +321,7 @@ def _label(trace: Trace, id_: int) -> str:
 
 
 def _milliseconds(seconds: float) -> str:
-    return f"{1000 * seconds:.1f}{words.NBSP}ms" if seconds < 0.1 else f"{1000 * seconds:.0f}{words.NBSP}ms"
+    return f"{1000 * seconds:.1f} ms" if seconds < 0.1 else f"{1000 * seconds:.0f} ms"
 
 
 def _number(value: float | None) -> float | None:

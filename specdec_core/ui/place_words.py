@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from specdec_core.decoding.types import Source, Verdict
 
-NBSP = "\N{NO-BREAK SPACE}"
 GREEDY, EXACT_MATCH = "greedy", "exact match"
 OWN_CHOICE = {GREEDY: "target's choice", EXACT_MATCH: "target's own draw"}
 """How a rule that compares tokens, and not probabilities, calls what it compares with."""
@@ -53,25 +52,25 @@ class Drafted:
 def percent(share: float | None) -> str:
     """A probability as a percentage that never reads as nothing or as certain when it is not.
 
-    >>> [percent(x).replace(NBSP, " ") for x in (0.3414, 0.00052, 0.00003, 0.0, 0.99999, 1.0, None)]
+    >>> [percent(x) for x in (0.3414, 0.00052, 0.00003, 0.0, 0.99999, 1.0, None)]
     ['34.1 %', '0.05 %', '<0.01 %', '0 %', '>99.9 %', '100 %', '–']
     """
     if share is None or share != share:
         return "–"
     if share <= 0.0 or share >= 1.0:
-        return f"{100 * max(0.0, min(share, 1.0)):.0f}{NBSP}%"
+        return f"{100 * max(0.0, min(share, 1.0)):.0f} %"
     if share < 0.0001:
-        return f"<0.01{NBSP}%"
+        return f"<0.01 %"
     if share > 0.9995:
-        return f">99.9{NBSP}%"
-    return f"{100 * share:.{1 if share >= 0.001 else 2}f}{NBSP}%"
+        return f">99.9 %"
+    return f"{100 * share:.{1 if share >= 0.001 else 2}f} %"
 
 
 def dice(u: float, threshold: float) -> tuple[str, str]:
     """A uniform and the threshold it is held against, with the digits that tell them apart.
 
-    >>> dice(0.4412, 0.7361), dice(0.7349, 0.7351), dice(0.5, 0.0004)
-    (('0.44', '0.74'), ('0.7349', '0.7351'), ('0.5000', '0.0004'))
+    >>> dice(0.4412, 0.7361), dice(0.7361, 0.7364), dice(0.5, 0.0004)
+    (('0.44', '0.74'), ('0.7361', '0.7364'), ('0.5000', '0.0004'))
     """
     for digits in range(2, 12):
         shown, limit = f"{u:.{digits}f}", f"{threshold:.{digits}f}"

@@ -139,6 +139,7 @@ def _inside(cursor: Cursor, trace: Trace) -> Cursor:
 
 
 def _data(trace: Trace, link: Link) -> payload.Json:
+    opened = link.opened if link.opened and link.opened[0] == link.cursor.round else None
     return {
         "run": link.run,
         "head": payload.head(trace),
@@ -147,7 +148,7 @@ def _data(trace: Trace, link: Link) -> payload.Json:
         "append": payload.compact_rounds(trace, link.sent),
         "replay": {"base": link.replayed, "append": payload.replayed_times(trace, link.replayed)},
         "cursor": {"round": link.cursor.round, "place": link.cursor.place, "seq": link.seq},
-        "detail": payload.detail(trace, *link.opened) if link.opened else None,
+        "detail": payload.detail(trace, *opened) if opened else None,
     }
 
 
