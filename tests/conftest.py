@@ -1,4 +1,4 @@
-"""What all tests share: one thread for torch, and one browser for those that drive a page."""
+"""What all tests share: one thread for torch, steady examples, and one browser for those that need it."""
 
 import os
 
@@ -10,12 +10,17 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from collections.abc import Iterator  # noqa: E402
 from typing import TYPE_CHECKING  # noqa: E402
 
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
 from tests import chromium as chromium_binary  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# The same examples every time, and no deadline: a busy machine must not fail a test.
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
