@@ -51,7 +51,7 @@ SAMPLINGS = st.builds(
     st.integers(0, 50),
     st.sampled_from([frozenset(), frozenset({2}), frozenset({1, 4})]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_run_is_written_and_read_to_the_last_bit(rule, sampling, gamma, seed, end_ids):
     trace = run(gamma, rule=rule, sampling=sampling, seed=seed, end_ids=end_ids)
     text = dumps(trace)
@@ -64,7 +64,7 @@ def test_every_run_is_written_and_read_to_the_last_bit(rule, sampling, gamma, se
 
 
 @given(st.sampled_from(sorted(RULES)), st.integers(0, 5), st.integers(0, 50))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_counts_of_a_run_agree_with_its_tokens(rule, gamma, seed):
     trace = run(gamma, rule=rule, seed=seed, end_ids=frozenset({2}))
     found = metrics.counts(trace)
