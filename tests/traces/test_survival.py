@@ -41,6 +41,15 @@ def test_without_censoring_it_is_the_share_of_rounds_that_came_so_far():
     assert found.high == pytest.approx(high)
 
 
+@pytest.mark.parametrize(
+    ("rounds", "survivors", "known"),
+    [(["AA"] * 5, 5, 5), (["AA", "AA", "A"], 2, 2), (["AR"] * 4, 0, 4), (["R.", "AR", "A"], 0, 2)],
+)
+def test_a_survival_of_all_or_nothing_is_as_sure_as_the_rounds_not_censored_make_it(rounds, survivors, known):
+    found = metrics.survival(unrecorded(rounds))
+    assert (found.low[1], found.high[1]) == pytest.approx(metrics.wilson(survivors, known))
+
+
 @given(RUNS)
 def test_survival_never_rises_and_its_interval_holds_it(rounds):
     found = metrics.survival(unrecorded(rounds))
