@@ -32,7 +32,8 @@ def test_logits_with_a_cache_equal_those_without_after_any_feeding_and_rewinding
     """B38, B43, B45, and growing past the first buffer."""
     ids = torch.randint(0, 64, (600,), generator=torch.Generator().manual_seed(1)).tolist()
     model, expected = CachedModel(module), whole(module, ids)
-    for start, end, rewound in [(0, 1, 1), (1, 9, 4), (4, 250, 250), (250, 255, 251), (251, 300, 7), (7, 600, 600)]:
+    steps = [(0, 1, 1), (1, 9, 4), (4, 250, 250), (250, 255, 251), (251, 300, 7), (7, 600, 600)]
+    for start, end, rewound in steps:
         assert torch.allclose(model.feed(ids[start:end], end - start), expected[start:end], atol=1e-4)
         model.rewind(rewound)
         assert model.length == rewound

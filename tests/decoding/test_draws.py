@@ -31,7 +31,7 @@ def test_seeds_branches_purposes_indices_and_rounds_have_draws_of_their_own():
 
 def test_uniforms_are_uniform_and_have_53_bits():
     values = Draws(3).accept(0, 20_000)
-    assert 0.0 <= values.min() and values.max() < 1.0
+    assert values.min() >= 0.0 and values.max() < 1.0
     assert np.array_equal(values * 2**53, np.floor(values * 2**53))
     counts, _ = np.histogram(values, bins=20, range=(0, 1))
     assert ((counts - 1000) ** 2 / 1000).sum() < 43.8  # chi-square, 19 degrees, p = 0.001

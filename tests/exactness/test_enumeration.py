@@ -8,11 +8,13 @@ tokens must have the target's law exactly; by induction over rounds so has the w
 
 import itertools
 from collections import defaultdict
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 import pytest
 
+from specdec_core.decoding import decoder, rules
 from specdec_core.decoding.decoder import Decoder
 from specdec_core.decoding.filters import law
 from specdec_core.decoding.types import RoundSettings, Sampling
@@ -20,7 +22,13 @@ from tests.decoding.toys import ToyModel, contextual, toy_decoder
 
 V, GAMMA = 3, 3
 PROMPT = (0, 1)
-SAMPLINGS = [Sampling(), Sampling(0.6), Sampling(top_k=2), Sampling(top_p=0.7), Sampling(repetition_penalty=1.6)]
+SAMPLINGS = [
+    Sampling(),
+    Sampling(0.6),
+    Sampling(top_k=2),
+    Sampling(top_p=0.7),
+    Sampling(repetition_penalty=1.6),
+]
 
 
 class ChosenDraws:
@@ -52,9 +60,9 @@ def atoms(probs):
 
 
 def emitted(target, draft, rule, sampling, draws):
-    decoder: Decoder = toy_decoder(target, draft, V, prompt_ids=PROMPT, rule=rule, max_new_tokens=20)
-    decoder._draws = draws
-    return tuple(decoder.step(RoundSettings(GAMMA, sampling)).emitted.tolist())
+    run: Decoder = toy_decoder(target, draft, V, prompt_ids=PROMPT, rule=rule, max_new_tokens=20)
+    run._draws = draws
+    return tuple(run.step(RoundSettings(GAMMA, sampling)).emitted.tolist())
 
 
 def draft_paths(draft, sampling):
@@ -100,7 +108,8 @@ def continued(target, sampling, weights):
 
 
 def sequence_probability(target, sampling, tokens, start=0):
-    return prod(probabilities(target, PROMPT + tokens[:i], sampling)[tokens[i]] for i in range(start, len(tokens)))
+    laws = (probabilities(target, PROMPT + tokens[:i], sampling) for i in range(start, len(tokens)))
+    return prod(law[token] for law, token in zip(laws, tokens[start:], strict=True))
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=str)
@@ -123,10 +132,6 @@ def test_the_output_law_of_a_round_is_the_targets_exactly(rule, courses, samplin
 
 def test_the_enumeration_notices_a_wrong_correction(monkeypatch):
     """Drawing the correction from p instead of the residual must not pass as exact."""
-    from dataclasses import replace
-
-    from specdec_core.decoding import decoder, rules
-
     wrong = replace(rules.RULES["speculative sampling"], replacement=rules.target_law)
     monkeypatch.setitem(decoder.RULES, "speculative sampling", wrong)
     target, draft, sampling = contextual(31, V), contextual(32, V, sharpness=1.0), Sampling()
@@ -134,5 +139,5 @@ def test_the_enumeration_notices_a_wrong_correction(monkeypatch):
     for draws, weight in ratio_courses(target, draft, sampling):
         weights[emitted(target, draft, "speculative sampling", sampling, draws)] += weight
     law = continued(target, sampling, weights)
-    gaps = [abs(law[t] - sequence_probability(target, sampling, t)) for t in itertools.product(range(V), repeat=4)]
-    assert max(gaps) > 1e-3
+    sequences = itertools.product(range(V), repeat=GAMMA + 1)
+    assert max(abs(law[s] - sequence_probability(target, sampling, s)) for s in sequences) > 1e-3

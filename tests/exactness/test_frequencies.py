@@ -1,7 +1,7 @@
 """Seeded frequency tests: what the decoder emits with its own draws has the target's law."""
 
 from collections import Counter
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -93,7 +93,7 @@ def embedded():
     pair = load_pair("embedded")
 
     def memo(sequence):
-        @lru_cache(maxsize=None)
+        @cache
         def logits(prefix):
             model = sequence()
             return model.feed(list(prefix), keep=1)[0].numpy()
