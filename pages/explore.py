@@ -14,4 +14,4 @@ with st.sidebar:
 with top:
     machine.watch(state)
 rounds.view(state)
-charts.view()
+charts.view(state)

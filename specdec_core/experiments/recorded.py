@@ -1,8 +1,9 @@
 """Choosing the recorded trace that the app opens on: ``python -m specdec_core.experiments.recorded``.
 
 A newcomer's first rounds should hold everything there is to see. So seeds are searched for a
-run whose first rounds show a sure keep, a lucky keep, a rejected plausible word and a round
-kept as a whole; the chosen one is then run again without pauses and measured in full.
+run whose first rounds show a sure keep, a lucky keep, a plausible word rejected after a kept
+one, and a round kept as a whole; the chosen one is then run again without pauses and measured
+in full.
 """
 
 import argparse
@@ -40,27 +41,21 @@ def sights(item: Round, trace: Trace) -> Iterator[str]:
         p, q = item.places.p[place], item.places.q[place]
         if verdict == Verdict.ACCEPTED:
             yield SURE if p >= q else LUCKY
-        elif verdict == Verdict.REJECTED and p >= LEAST_PLAUSIBLE and _is_word(trace, item.drafted[place]):
-            yield PLAUSIBLE
+        elif verdict == Verdict.REJECTED and place and p >= LEAST_PLAUSIBLE:
+            # After a kept draft, so that one round shows both.
+            if _is_word(trace, item.drafted[place]):
+                yield PLAUSIBLE
     if Source.BONUS in item.sources and len(item.drafted):
         yield STAR
 
 
-def choose(pair: Pair, seeds: range) -> int:
-    """The seed whose run shows everything in the fewest rounds.
-
-    Raises:
-        LookupError: no seed shows everything.
-    """
-    best: tuple[int, int] | None = None
+def candidates(pair: Pair, seeds: range) -> Iterator[tuple[int, int]]:
+    """(rounds needed, seed) of every seed whose first rounds show everything."""
     for seed in seeds:
         trace = _run(pair, seed, FIRST_ROUNDS).trace
         needed = next((n for n in range(1, FIRST_ROUNDS + 1) if shown(trace, n) >= WANTED), None)
-        if needed and (best is None or needed < best[0]):
-            best = needed, seed
-    if best is None:
-        raise LookupError(f"none of the seeds {seeds} shows everything in {FIRST_ROUNDS} rounds")
-    return best[1]
+        if needed:
+            yield needed, seed
 
 
 def record(pair: Pair, seed: int) -> Trace:
@@ -79,6 +74,10 @@ def _run(pair: Pair, seed: int, rounds: int) -> LiveRun:
     return live
 
 
+def _text(trace: Trace) -> str:
+    return trace.prompt + b"".join(trace.pieces[id_] for id_ in trace.emitted).decode(errors="replace")
+
+
 def _is_word(trace: Trace, id_: int) -> bool:
     piece = trace.pieces[int(id_)]
     return piece.startswith(b" ") and len(piece) > 3 and piece[1:].isalpha()
@@ -86,17 +85,29 @@ def _is_word(trace: Trace, id_: int) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Record the run that the app opens on.")
-    parser.add_argument("--seeds", type=int, default=300, help="how many seeds to search, from 0")
-    parser.add_argument("--seed", type=int, help="take this seed and search none")
+    parser.add_argument("--seeds", type=int, default=200, help="how many seeds to search, from 0")
+    parser.add_argument("--list", action="store_true", help="print the text of every fitting seed, record none")
+    parser.add_argument("--seed", type=int, help="record this seed and search none")
     options = parser.parse_args()
     pair = load_pair("embedded")
-    seed = choose(pair, range(options.seeds)) if options.seed is None else options.seed
-    trace = record(pair, seed)
+    if options.seed is not None:
+        return save(record(pair, options.seed), options.seed)
+    found = sorted(candidates(pair, range(options.seeds)))
+    if options.list:
+        for needed, seed in found:
+            print(f"seed {seed}, everything in {needed} rounds: {_text(_run(pair, seed, MAX_NEW_TOKENS).trace)}\n")
+    elif found:
+        save(record(pair, found[0][1]), found[0][1])
+    else:
+        parser.exit(1, f"none of {options.seeds} seeds shows everything in {FIRST_ROUNDS} rounds\n")
+
+
+def save(trace: Trace, seed: int) -> None:
+    """Write the trace to where the app reads it."""
     PATH.parent.mkdir(parents=True, exist_ok=True)
     PATH.write_text(json_codec.dumps(trace), encoding="utf-8")
-    text = b"".join(trace.pieces[id_] for id_ in trace.emitted).decode(errors="replace")
     size = PATH.stat().st_size / 1e3
-    print(f"seed {seed}, {len(trace.rounds)} rounds, {size:.0f} kB\n{trace.prompt}{text}")
+    print(f"seed {seed}, {len(trace.rounds)} rounds, {size:.0f} kB\n{_text(trace)}")
 
 
 if __name__ == "__main__":

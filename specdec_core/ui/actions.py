@@ -24,10 +24,10 @@ def start() -> None:
 
 
 def reset() -> None:
-    """Take the run on screen back to before its first round."""
+    """Take the run on screen back to before its first round; its prompt, seed and rule stay."""
     state = session.current()
     if state.live:
-        _begin(session.chosen())
+        _begin(state.same_run(session.chosen()))
     else:
         state.go(-1)
     st.rerun()

@@ -4,13 +4,22 @@ import streamlit as st
 
 from specdec_core.traces.trace import Trace
 from specdec_core.ui import actions, session
+from specdec_core.ui.session import Session
 
 NAMES = ("Race", "Acceptance", "Tokens per round", "Latency", "Where drafting stops paying", "Table")
 
 
-@st.fragment(key="charts")
-def view() -> None:
+REFRESH_SECONDS = 1.5
+"""How often the chart is drawn anew while rounds follow each other by themselves."""
+
+
+def view(state: Session) -> None:
     """Draw the chart chosen, and the way to time the target alone again."""
+    every = None if state.mode == "paused" else REFRESH_SECONDS
+    st.fragment(_charts, run_every=every, key="charts")()
+
+
+def _charts() -> None:
     state = session.current()
     with st.container(key="chart_bar", horizontal=True, vertical_alignment="center"):
         name = st.segmented_control(

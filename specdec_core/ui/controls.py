@@ -64,9 +64,16 @@ def _new_run() -> None:
     seed, most = st.columns(2, gap="small")
     seed.number_input("Seed", 0, MAX_SEED, key=session.key("seed"), persist_state="session", step=1)
     tokens = session.key("max_tokens")
-    most.number_input("New tokens, at most", 1, MAX_TOKENS, key=tokens, persist_state="session", step=16)
-    name = "Start this run" if session.current().live else "Run live"
-    st.button(name, key="run_live", icon=":material/play_circle:", width="stretch", on_click=actions.start)
+    most.number_input("Tokens, at most", 1, MAX_TOKENS, key=tokens, persist_state="session", step=16)
+    live = session.current().live
+    st.button(
+        "Start a new run" if live else "Run live",
+        key="run_live",
+        type="secondary" if live else "primary",
+        icon=":material/play_circle:",
+        width="stretch",
+        on_click=actions.start,
+    )
 
 
 def _from_next_round() -> None:
@@ -76,8 +83,11 @@ def _from_next_round() -> None:
     st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"), persist_state="session")
     reason = _GREEDY_REASON if _rule_in_force() == "greedy" else ""
     _sampling("Temperature", "temperature", 0.0, MAX_TEMPERATURE, 0.05, reason)
-    _sampling("Top-k (0 is off)", "top_k", 0, MAX_TOP_K, 1, reason)
-    _sampling("Top-p (1 is off)", "top_p", MIN_TOP_P, 1.0, 0.01, reason)
+    left, right = st.columns(2, gap="small")
+    with left:
+        _sampling("Top-k, 0 is off", "top_k", 0, MAX_TOP_K, 1, reason)
+    with right:
+        _sampling("Top-p, 1 is off", "top_p", MIN_TOP_P, 1.0, 0.01, reason)
     if reason:
         st.caption(reason)
 

@@ -6,13 +6,13 @@ from specdec_core.ui import loading, session
 from specdec_core.ui.session import Session
 from specdec_core.ui.shell import badge
 
-_POLL_SECONDS = {"loading": 0.5, "live": 1.0}
+_POLL_SECONDS = {"loading": 0.5, "live": 1.0, "recorded": 2.0}
 
 
 def watch(state: Session) -> None:
-    """Draw the badge; it looks now and then whether a pair or a measurement is ready."""
-    every = _POLL_SECONDS["live"] if state.live else None if _loaded() else _POLL_SECONDS["loading"]
-    st.fragment(_badge, run_every=every, key="badge")(_measured(state), len(state.trace.replay))
+    """Draw the badge; it looks now and then whether something has come in or the theme has changed."""
+    what = "loading" if not _loaded() else "live" if state.live else "recorded"
+    st.fragment(_badge, run_every=_POLL_SECONDS[what], key="badge")(_measured(state), len(state.trace.replay))
 
 
 def _badge(measured: tuple, replayed: int) -> None:
@@ -29,9 +29,9 @@ def _badge(measured: tuple, replayed: int) -> None:
 
 
 def _measured(state: Session) -> tuple:
-    """What comes in by itself while the visitor looks at the page."""
-    trace = state.trace
-    return _loaded(), trace.costs, trace.baseline, state.timing.trouble if state.timing else ""
+    """What changes by itself while the visitor looks at the page, the colours of charts included."""
+    trouble = state.timing.trouble if state.timing else ""
+    return _loaded(), state.trace.costs, state.trace.baseline, trouble, st.context.theme.type
 
 
 def _texts(state: Session) -> list[str]:

@@ -4,7 +4,7 @@
 shown is derived from its trace and cursor.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
@@ -96,6 +96,18 @@ class Session:
         self.live.next_round(settings, single=single, index=self.newest + 1)
         if self.timing:
             self.timing.touch()
+
+    def same_run(self, settings: Settings) -> Settings:
+        """Settings that start the run on screen again."""
+        trace = self.trace
+        return replace(
+            settings,
+            pair=trace.pair.key,
+            prompt=trace.prompt,
+            seed=trace.run.seed,
+            rule=trace.run.rule,
+            max_tokens=trace.run.max_new_tokens,
+        )
 
     def leave(self) -> None:
         """Give up the live run: its models' caches are freed, nothing more is measured."""

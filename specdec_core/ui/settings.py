@@ -91,7 +91,7 @@ def _clean(name: str, value: object, default: object, pairs: tuple[str, ...]) ->
     if name == "rule":
         return value if value in RULES else default
     if name == "prompt":
-        return value[:PROMPT_LIMIT] if isinstance(value, str) and value.strip() else default
+        return value[:PROMPT_LIMIT] if isinstance(value, str) else default
     low, high = _BOUNDS[name]
     number = _number(value)
     if number is None:

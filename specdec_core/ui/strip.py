@@ -53,12 +53,12 @@ def _kept(trace: Trace, upto: int) -> Figure:
 
 
 def _per_pass(trace: Trace, upto: int, gamma: int) -> Figure:
-    value = metrics.tokens_per_round(trace, upto)
+    value, most = metrics.tokens_per_round(trace, upto), metrics.most_tokens_per_round(trace, upto)
     return Figure(
-        f"tokens per target pass (most: {gamma + 1})",
+        f"tokens per target pass (most: {gamma + 1 if most is None else round(most, 1):g})",
         NOTHING if value is None else f"{value:.2f}",
         "emitted tokens / target passes, the correction or bonus of each round counted. "
-        f"A round with draft length γ emits 1 to γ + 1. {_rounds(upto)}",
+        f"A round with draft length γ emits 1 to γ + 1, so the most is the mean of γ + 1. {_rounds(upto)}",
     )
 
 

@@ -6,6 +6,8 @@ from specdec_core.ui import actions
 from specdec_core.ui.session import Session
 from specdec_core.ui.shell import badge
 
+_LIVE = ":material/play_circle:"
+
 
 def transport(state: Session) -> None:
     """Draw the row of buttons."""
@@ -22,7 +24,7 @@ def transport(state: Session) -> None:
         st.button(
             "Next round",
             key="next",
-            type="primary",
+            type="primary" if state.live else "secondary",
             shortcut=_single("N"),
             disabled=state.exhausted or busy,
             on_click=actions.forward,
@@ -36,7 +38,7 @@ def transport(state: Session) -> None:
         )
         st.button("Reset", key="reset", disabled=state.newest < 0, on_click=actions.reset)
         if not state.live:
-            st.button("Run live", key="run_live_here", icon=":material/play_circle:", on_click=actions.start)
+            st.button("Run live", key="run_live_here", type="primary", icon=_LIVE, on_click=actions.start)
         st.html(f'<div class="position" role="status">{_position(state)}</div>', width="content")
 
 
@@ -56,7 +58,8 @@ def _position(state: Session) -> str:
     shown, total = state.cursor.round + 1, len(state.trace.rounds)
     texts = [f"round {shown} of {total}"]
     if state.trace.end and state.cursor.round == state.newest:
-        texts.append(f"ended: {state.trace.end.value}")
+        whose = "run" if state.live else "recorded run"
+        texts.append(f"the {whose} ended here: {state.trace.end.value}")
     return badge(*texts)
 
 

@@ -21,7 +21,11 @@ def serving(log: Path, app: Path = ROOT / "app.py") -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]
     with log.open("w") as out:
         server = subprocess.Popen(
-            command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=out, stderr=subprocess.STDOUT
+            command,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=out,
+            stderr=subprocess.STDOUT,
         )
     try:
         _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", server, log)

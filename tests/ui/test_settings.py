@@ -16,7 +16,7 @@ names = st.sampled_from([*asdict(DEFAULT), "no such setting"])
 valid = st.builds(
     Settings,
     pair=st.sampled_from(PAIRS),
-    prompt=st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip),
+    prompt=st.text(st.characters(exclude_categories=["Cs"]), max_size=50),
     seed=st.integers(0, 2**32 - 1),
     rule=st.sampled_from(RULES),
     max_tokens=st.integers(1, 512),
@@ -31,7 +31,7 @@ valid = st.builds(
 def test_any_values_become_settings_that_a_round_accepts(raw):
     settings = cleaned(raw, PAIRS)
     assert settings.pair in PAIRS and settings.rule in RULES
-    assert settings.prompt.strip() and len(settings.prompt) <= PROMPT_LIMIT
+    assert len(settings.prompt) <= PROMPT_LIMIT
     assert 0 <= settings.round.gamma <= MAX_GAMMA
     assert 1 <= settings.max_tokens <= 512 and isinstance(settings.max_tokens, int)
 
