@@ -170,7 +170,7 @@ class LiveRun:
 
         Args:
             sampling: what shapes p; usually that of the round in force.
-            cancel: set it to stop early; what was written until then counts.
+            cancel: set it to stop early; what was written until then counts, if anything was.
             timeout: most seconds to wait for the device before each token.
 
         Raises:
@@ -188,7 +188,8 @@ class LiveRun:
         ids = np.array([token.id for token in tokens], dtype=np.int32)
         seconds = np.array([token.seconds for token in tokens])
         baseline = PlainRun(sampling, ids, seconds, prefill, contended)
-        self._change(baseline=baseline, new_ids=ids.tolist())
+        if tokens:
+            self._change(baseline=baseline, new_ids=ids.tolist())
         return baseline
 
     def replay(self, *, timeout: float | None = WAIT) -> Iterator[RoundTimes]:

@@ -192,11 +192,21 @@ def test_the_baseline_is_what_exact_match_writes(pair):
     assert set(baseline.ids.tolist()) <= set(run.trace.pieces)
 
 
-def test_a_cancelled_baseline_keeps_what_was_written(pair):
+def test_a_baseline_cancelled_before_its_first_token_is_not_kept(pair):
     run = LiveRun.start(pair, PROMPT)
     cancel = threading.Event()
     cancel.set()
     assert len(run.measure_baseline(Sampling(), cancel=cancel).ids) == 0
+    assert run.trace.baseline is None
+
+
+def test_a_baseline_cancelled_on_its_way_keeps_what_was_written(pair):
+    run = LiveRun.start(pair, PROMPT, rule="exact match", max_new_tokens=60)
+    cancel = threading.Event()
+    run._stop = lambda emitted: cancel.set() if len(emitted) == 5 else None
+    baseline = run.measure_baseline(Sampling(), cancel=cancel)
+    assert len(baseline.ids) == 5
+    assert run.trace.baseline is baseline
 
 
 def test_the_baseline_lets_other_runs_in_after_each_token(pair):

@@ -8,11 +8,11 @@ from torch import nn
 from transformers import GenerationConfig
 
 from specdec_core.decoding.cache import CachedModel
-from specdec_core.models.packed import PackedLinear, can_pack, pack_linears, pays
+from specdec_core.models.packed import PackedLinear, TurnedLinear, can_pack, layout, pack_linears
 
 from .tiny import model
 
-needs_packing = pytest.mark.skipif(not can_pack(), reason="this build of torch has no oneDNN")
+LAYOUTS = [TurnedLinear, *([PackedLinear] if can_pack() else [])]
 
 
 def packed_copy(plain):
@@ -25,31 +25,31 @@ def packed_copy(plain):
 
 @pytest.fixture(scope="module", params=[True, False], ids=["tied", "untied"])
 def models(request):
-    plain = model(320, layers=2, seed=3, width=384, tied=request.param)
+    # Wide enough for both layouts: 640 × 640 is packed, smaller layers are turned.
+    plain = model(320, layers=2, seed=3, width=640, tied=request.param)
     return plain, packed_copy(plain)
 
 
-@needs_packing
+@pytest.mark.parametrize("kind", LAYOUTS)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 9, 16, 100])
-def test_a_packed_layer_equals_a_plain_one(rows, bias):
+def test_either_layout_equals_a_plain_layer(kind, rows, bias):
     torch.manual_seed(rows)
     linear = nn.Linear(320, 864, bias=bias)
     for shape in [(rows, 320), (1, rows, 320), (2, rows, 320)]:
         x = torch.randn(shape)
         with torch.inference_mode():
-            torch.testing.assert_close(PackedLinear(linear)(x), linear(x), atol=2e-5, rtol=1e-5)
+            torch.testing.assert_close(kind(linear)(x), linear(x), atol=2e-5, rtol=1e-5)
 
 
-@needs_packing
-def test_rows_that_are_not_contiguous_are_multiplied_correctly():
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_rows_that_are_not_contiguous_are_multiplied_correctly(kind):
     linear = nn.Linear(320, 320)
     x = torch.randn(1, 320, 7).transpose(1, 2)
     with torch.inference_mode():
-        torch.testing.assert_close(PackedLinear(linear)(x), linear(x), atol=2e-5, rtol=1e-5)
+        torch.testing.assert_close(kind(linear)(x), linear(x), atol=2e-5, rtol=1e-5)
 
 
-@needs_packing
 @torch.inference_mode()
 def test_a_packed_model_gives_the_same_logits(models):
     plain, packed = models
@@ -57,7 +57,6 @@ def test_a_packed_model_gives_the_same_logits(models):
     torch.testing.assert_close(packed(ids).logits, plain(ids).logits, atol=1e-4, rtol=1e-4)
 
 
-@needs_packing
 def test_a_packed_model_gives_the_same_logits_after_a_rewind(models):
     plain, packed = (CachedModel(module) for module in models)
     for sequence in (plain, packed):
@@ -70,7 +69,6 @@ def test_a_packed_model_gives_the_same_logits_after_a_rewind(models):
         )
 
 
-@needs_packing
 def test_transformers_own_generate_writes_the_same_tokens(models):
     plain, packed = models
     config = GenerationConfig(max_new_tokens=20, do_sample=False, eos_token_id=None, pad_token_id=0)
@@ -79,7 +77,6 @@ def test_transformers_own_generate_writes_the_same_tokens(models):
     assert torch.equal(first, second)
 
 
-@needs_packing
 def test_a_tied_embedding_keeps_its_weight(models):
     plain, packed = models
     ids = torch.tensor([[1, 2, 3]])
@@ -87,17 +84,20 @@ def test_a_tied_embedding_keeps_its_weight(models):
     assert packed.dtype is torch.float32
 
 
-def test_small_layers_and_other_formats_are_left_alone():
-    assert not pays(nn.Linear(64, 64))
-    assert not pays(nn.Linear(864, 320).bfloat16())
-    assert not pays(nn.Linear(864, 320, device="meta"))
-    small = nn.Sequential(nn.Linear(64, 64))
-    assert pack_linears(small) == 0
-    assert type(small[0]) is nn.Linear
+def test_each_layer_gets_the_layout_that_suits_its_size():
+    mixed = nn.Sequential(nn.Linear(320, 864), nn.ReLU(), nn.Linear(864, 1024))
+    pack_linears(mixed)
+    large = PackedLinear if can_pack() else nn.Linear
+    assert [type(layer) for layer in mixed] == [TurnedLinear, nn.ReLU, large]
 
 
-def test_without_onednn_nothing_changes(monkeypatch):
+def test_other_formats_and_devices_are_left_alone():
+    assert layout(nn.Linear(864, 320).bfloat16()) is None
+    assert layout(nn.Linear(864, 320, device="meta")) is None
+
+
+def test_without_onednn_large_layers_are_left_alone(monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    large = nn.Sequential(nn.Linear(864, 320))
+    large = nn.Sequential(nn.Linear(864, 1024))
     assert pack_linears(large) == 0
     assert type(large[0]) is nn.Linear
