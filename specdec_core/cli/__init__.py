@@ -1,7 +1,7 @@
 """The command line: one subcommand per module, each with `add_parser(subparsers)` and `run(args) -> int`.
 
-Modules import torch and the models only inside `run`, so that `--help` answers at once. A `UsageError`
-or `ValueError` is something the person can mend: it is printed in one line and ends with code 2.
+Modules import torch and the models only inside `run`, so that `--help` answers at once. A `ValueError`
+or `OSError` is something the person can mend: it is printed in one line and ends with code 2.
 """
 
 import argparse
@@ -16,10 +16,6 @@ INTERRUPTED = 130
 """Exit code after Ctrl+C, as shells use it."""
 
 
-class UsageError(Exception):
-    """What was asked for cannot be done; the message says why and what would do."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 2 for a mistake in what was asked, 130 for Ctrl+C."""
     args = parser().parse_args(arguments)
@@ -31,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (UsageError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         print(f"{args.command}: {error}", file=sys.stderr)
         return 2
 
