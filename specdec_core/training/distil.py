@@ -30,8 +30,8 @@ WEAK_BUDGET = Budget(tokens=100_000)
 class Material:
     """How much the target writes for its draft, in rows."""
 
-    short: int = 3072
-    long: int = 192
+    short: int = 2560
+    long: int = 128
     text: int = 256
 
 
@@ -59,8 +59,8 @@ def write_material(workshop: Workshop, target: LlamaForCausalLM, shelves: Shelve
     """Let the target write its samples and read its share of the corpus."""
     target.eval()
     shelves.text.fill(_reader(workshop, target, 8), report)
-    shelves.short.fill(_writer(workshop, target, 64, SHORT), report)
     shelves.long.fill(_writer(workshop, target, 32, CONTEXT), report)
+    shelves.short.fill(_writer(workshop, target, 64, SHORT), report)
 
 
 def _writer(workshop: Workshop, target: LlamaForCausalLM, size: int, length: int) -> Callable[[int], Rows]:
