@@ -41,10 +41,9 @@ def sights(item: Round, trace: Trace) -> Iterator[str]:
         p, q = item.places.p[place], item.places.q[place]
         if verdict == Verdict.ACCEPTED:
             yield SURE if p >= q else LUCKY
-        elif verdict == Verdict.REJECTED and place and p >= LEAST_PLAUSIBLE:
-            # After a kept draft, so that one round shows both.
-            if _is_word(trace, item.drafted[place]):
-                yield PLAUSIBLE
+        # A rejection after a kept draft, so that one round shows both.
+        elif verdict == Verdict.REJECTED and place and _plausible_word(p, item.drafted[place], trace):
+            yield PLAUSIBLE
     if Source.BONUS in item.sources and len(item.drafted):
         yield STAR
 
@@ -78,15 +77,15 @@ def _text(trace: Trace) -> str:
     return trace.prompt + b"".join(trace.pieces[id_] for id_ in trace.emitted).decode(errors="replace")
 
 
-def _is_word(trace: Trace, id_: int) -> bool:
+def _plausible_word(p: float, id_: int, trace: Trace) -> bool:
     piece = trace.pieces[int(id_)]
-    return piece.startswith(b" ") and len(piece) > 3 and piece[1:].isalpha()
+    return p >= LEAST_PLAUSIBLE and piece.startswith(b" ") and len(piece) > 3 and piece[1:].isalpha()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Record the run that the app opens on.")
     parser.add_argument("--seeds", type=int, default=200, help="how many seeds to search, from 0")
-    parser.add_argument("--list", action="store_true", help="print the text of every fitting seed, record none")
+    parser.add_argument("--list", action="store_true", help="print every fitting seed's text, record none")
     parser.add_argument("--seed", type=int, help="record this seed and search none")
     options = parser.parse_args()
     pair = load_pair("embedded")
@@ -95,7 +94,8 @@ def main() -> None:
     found = sorted(candidates(pair, range(options.seeds)))
     if options.list:
         for needed, seed in found:
-            print(f"seed {seed}, everything in {needed} rounds: {_text(_run(pair, seed, MAX_NEW_TOKENS).trace)}\n")
+            text = _text(_run(pair, seed, MAX_NEW_TOKENS).trace)
+            print(f"seed {seed}, everything in {needed} rounds: {text}\n")
     elif found:
         save(record(pair, found[0][1]), found[0][1])
     else:

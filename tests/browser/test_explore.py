@@ -78,7 +78,7 @@ def test_run_to_end_ends_and_the_times_come_in(explore):
     press(page, "Run to end")
     expect(page.locator(".position")).to_contain_text("ended here")
     expect(page.get_by_role("button", name="Next round")).to_be_disabled()
-    strip = page.locator(".strip")
+    strip = page.locator(".strip[role=list]")
     expect(strip).to_contain_text(re.compile(r"\d ms · \d+\.\d ms"), timeout=90_000)
     expect(strip).to_contain_text(re.compile(r"\d× · \d+\.\d\d×"))
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
@@ -157,7 +157,7 @@ def test_single_keys_move_but_never_while_typing_and_can_be_switched_off(explore
 
 def test_on_a_desktop_the_round_is_seen_without_scrolling(explore):
     page = explore()
-    for part in (".strip", ".lanes", ".inspector"):
+    for part in (".strip[role=list]", ".lanes", ".inspector"):
         box = page.locator(part).first.bounding_box()
         assert box["y"] + box["height"] <= 900, part
     assert not overflows(page)
@@ -172,7 +172,7 @@ def test_on_a_phone_nothing_is_cut_off_and_a_run_can_be_stepped(explore, scheme)
     press(page, "Next round")
     expect(position(page)).to_have_text("round 1 of 1")
     assert not overflows(page)
-    for part in (".position", ".figure", ".wordmark", ".st-key-masthead_badge .badge"):
+    for part in (".position", ".figure[role=listitem]", ".wordmark", ".st-key-masthead_badge .badge"):
         for box in (item.bounding_box() for item in page.locator(part).all()):
             assert box["x"] >= 0 and box["x"] + box["width"] <= 390, part
 
