@@ -87,7 +87,7 @@ function testCell(view, round, place, index) {
   if (place.q !== null || (place.v === VERDICT.BONUS && place.ps)) cell.append(dartBar(place));
   if (place.qs) cell.append(numberLine("by-draft", "draft", place.qs, "q"));
   if (place.ps) cell.append(numberLine("by-target", "target", place.ps, "p"));
-  if (place.own && index < round.k) cell.append(choiceLine(view, place));
+  if (place.own && index < round.k) cell.append(choiceLine(round, place));
   cell.append(verdictLines(place));
   return cell;
 }
@@ -100,8 +100,8 @@ function numberLine(model, word, number, letter) {
   );
 }
 
-function choiceLine(view, place) {
-  const words = make("div", "by-target", `${view.data.head.choice}:`);
+function choiceLine(round, place) {
+  const words = make("div", "by-target", `${round.choice}:`);
   return fill(make("div", "choice"), words, makeToken("b", "label by-target", place.own));
 }
 

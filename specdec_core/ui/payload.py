@@ -30,7 +30,8 @@ Json = dict[str, Any]
 
 def run_id(trace: Trace) -> str:
     """Names a run, so that the browser never mixes the rounds of two."""
-    facts = (trace.pair.target.fingerprint, trace.pair.draft.fingerprint, trace.run, trace.created, trace.name)
+    models = (trace.pair.target.fingerprint, trace.pair.draft.fingerprint)
+    facts = (*models, trace.run, trace.created, trace.name)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
@@ -40,7 +41,6 @@ def head(trace: Trace) -> Json:
     return {
         "prompt": "".join(running_text(pieces)) if any(pieces) else trace.prompt,
         "rule": trace.run.rule,
-        "choice": words.OWN_CHOICE.get(trace.run.rule),
         "sentence": _sentence(trace.run.rule),
         "conditions": ("recorded on " if trace.name else "") + trace.conditions,
         "vocabulary": trace.pair.vocab_size,
@@ -103,6 +103,7 @@ def _round(trace: Trace, item: Round, texts: list[str], survivors: list[list[int
         "i": item.index,
         "k": len(item.drafted),
         "gamma": item.settings.gamma,
+        "choice": words.OWN_CHOICE.get(_rule(trace, item)),
         "places": places,
         "out": [[text, _label(trace, id_), int(source)] for text, id_, source in emitted],
         "times": times_words(item.times, _flag_words(item)),
@@ -119,7 +120,7 @@ def _place(trace: Trace, item: Round, place: int) -> Json:
     if place == len(item.drafted):
         return {**_last_place(trace, item), **common}
     drafted = _drafted(trace, item, place)
-    rule = trace.run.rule
+    rule = _rule(trace, item)
     choice = rule in words.OWN_CHOICE
     card = words.choice_words(drafted, rule) if choice else words.ratio_words(drafted)
     return {
@@ -156,14 +157,14 @@ def _last_place(trace: Trace, item: Round) -> Json:
     text = None if own is None else _label(trace, own)
     ended = not bonus and Verdict.REJECTED not in item.verdicts
     test = words.last_place_words(count, bonus, ended, text)
-    probability = None if own is None else _known(item, count).get(own, (None, None))[0]
+    probability = None if own is None else _known(trace, item, count).get(own, (None, None))[0]
     return {
         "id": own if bonus else None,
         "t": text if bonus else None,
         "v": LAST_PLACE["bonus" if bonus else "none"],
         "p": None, "q": None, "u": None,
         "qs": None,
-        "ps": words.percent(probability) if bonus and trace.run.rule not in words.OWN_CHOICE else None,
+        "ps": words.percent(probability) if bonus and _rule(trace, item) not in words.OWN_CHOICE else None,
         "test": test,
         "us": None,
         "own": text if bonus else None,
@@ -174,7 +175,7 @@ def _last_place(trace: Trace, item: Round) -> Json:
 
 def _tokens(trace: Trace, item: Round, place: int, count: int | None) -> Json:
     """The bars of one place, the stretched law of the target's own draw, and a sentence."""
-    known = _known(item, place)
+    known = _known(trace, item, place)
     ids = _chosen(item, place, known, count)
     rows = [[id_, _label(trace, id_), *_bars(known, id_)] for id_ in ids]
     left_p = 1.0 - sum(known[id_][0] for id_ in ids if id_ in known)
@@ -193,12 +194,15 @@ def _bars(known: dict[int, tuple[float, float | None]], id_: int) -> list[float 
     return [_number(q), _number(p), words.percent(q), words.percent(p)]
 
 
-def _known(item: Round, place: int) -> dict[int, tuple[float, float | None]]:
+def _known(trace: Trace, item: Round, place: int) -> dict[int, tuple[float, float | None]]:
     """p and q of every token recorded at a place; q is None where nothing was drafted."""
     full: Places = item.places
     known: dict[int, tuple[float, float | None]] = {}
     if place < len(item.drafted):
-        known[int(item.drafted[place])] = (float(full.p[place]), float(full.q[place]))
+        # The top tokens of an argmax law come with the softmax behind it, and so must this one.
+        argmax = _rule(trace, item) == words.GREEDY
+        p, q = (full.soft_p, full.soft_q) if argmax else (full.p, full.q)
+        known[int(item.drafted[place])] = (float(p[place]), float(q[place]))
     for top in (full.top_target, full.top_draft, full.top_residual):
         columns = (top.ids[place].tolist(), top.p[place].tolist(), top.q[place].tolist())
         known.update({id_: (p, None if q != q else q) for id_, p, q in zip(*columns, strict=True)})
@@ -222,7 +226,7 @@ def _strip(trace: Trace, item: Round, place: int, known: dict, ids: Sequence[int
     The drawn token's segment and the dart lie where they are; the tokens known by name keep
     their width and their side of it, and all others fill the outer ends (id −1).
     """
-    if trace.run.rule == words.GREEDY:
+    if _rule(trace, item) == words.GREEDY:
         return None
     full, own = item.places, int(item.places.replacement[place])
     low, high = (float(edge) for edge in full.replacement_interval[place])
@@ -248,7 +252,7 @@ def _strip(trace: Trace, item: Round, place: int, known: dict, ids: Sequence[int
 
 
 def _draws_from_residual(trace: Trace, item: Round, place: int) -> bool:
-    if trace.run.rule in words.OWN_CHOICE or place == len(item.drafted):
+    if _rule(trace, item) in words.OWN_CHOICE or place == len(item.drafted):
         return False
     return not bool(item.places.residual_fallback[place])
 
@@ -258,19 +262,20 @@ def _note(trace: Trace, item: Round, place: int) -> str:
     full = item.places
     own = f"“{_label(trace, full.replacement[place])}”"
     u = f"dice {full.correct_u[place]:.2f}"
-    if trace.run.rule == words.GREEDY:
+    if _rule(trace, item) == words.GREEDY:
         return f"The target's most probable token here is {own}."
     if place == len(item.drafted):
-        happened = Source.BONUS in item.sources
-        return f"The target's whole distribution is the law here: {u} {'lands' if happened else 'would land'} on {own}."
-    if trace.run.rule == words.EXACT_MATCH:
+        lands = "lands" if Source.BONUS in item.sources else "would land"
+        return f"The target's whole distribution is the law here: {u} {lands} on {own}."
+    if _rule(trace, item) == words.EXACT_MATCH:
         return f"The target draws from its whole distribution: {u} lands on {own}."
     beta = float(full.overlap[place])
     agree = f"Draft and target overlap by {beta:.2f} here, Σ min(p, q)."
     if full.residual_fallback[place]:
         return f"{agree} The target has nothing left over, so its whole distribution stands in."
     lands = "lands" if item.verdicts[place] == Verdict.REJECTED else "would have landed, had it fallen,"
-    return f"{agree} What the target has left over (hatched, {1 - beta:.2f} in all), stretched to 1: {u} {lands} on {own}."
+    left = f"What the target has left over (hatched, {1 - beta:.2f} in all), stretched to 1:"
+    return f"{agree} {left} {u} {lands} on {own}."
 
 
 def _texts(trace: Trace, base: int, upto: int | None) -> list[list[str]]:
@@ -299,6 +304,11 @@ def _survivors(rounds: Sequence[Round]) -> list[list[list[int]]]:
             tried[place] += int(verdict != Verdict.NOT_NEEDED)
         out.append([list(pair) for pair in zip(through, tried, strict=True)])
     return out
+
+
+def _rule(trace: Trace, item: Round) -> str:
+    """The rule as a reader should see it: at temperature 0 every rule compares with the argmax."""
+    return words.GREEDY if item.settings.sampling.temperature == 0 else trace.run.rule
 
 
 def _flag_words(item: Round) -> str | None:

@@ -60,9 +60,9 @@ def percent(share: float | None) -> str:
     if share <= 0.0 or share >= 1.0:
         return f"{100 * max(0.0, min(share, 1.0)):.0f} %"
     if share < 0.0001:
-        return f"<0.01 %"
+        return "<0.01 %"
     if share > 0.9995:
-        return f">99.9 %"
+        return ">99.9 %"
     return f"{100 * share:.{1 if share >= 0.001 else 2}f} %"
 
 

@@ -15,6 +15,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
+SHADOW = "document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot"
 APP = Path(__file__).with_name("run_view_app.py")
 
 
@@ -69,7 +70,7 @@ def open_view(chromium, address):
         context = chromium.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{address}/?trace={trace}")
         expect(page.locator(".run-view .panel").first).to_be_visible(timeout=30_000)
@@ -137,8 +138,7 @@ def test_the_full_record_of_a_place_is_fetched_when_asked_for(open_view):
     expect(labels).to_have_count(8)
     page.locator(".inspector .more").click()
     expect(page.locator(".inspector .more")).to_have_text("show fewer")
-    page.wait_for_function("document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot"
-                           ".querySelectorAll('.inspector .bars > .label').length > 8")
+    page.wait_for_function(f"{SHADOW}.querySelectorAll('.inspector .bars > .label').length > 8")
 
 
 def test_arrows_move_between_rounds_and_places_and_keep_the_focus(open_view):
@@ -153,8 +153,7 @@ def test_arrows_move_between_rounds_and_places_and_keep_the_focus(open_view):
     page.keyboard.press("End")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".lanes h3")).to_contain_text("Round 8")
-    focused = "document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot.activeElement?.className"
-    assert "chip" in page.evaluate(focused)
+    assert "chip" in page.evaluate(f"{SHADOW}.activeElement?.className")
     at(page, 7, None)
 
 
