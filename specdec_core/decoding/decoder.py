@@ -35,7 +35,6 @@ from .types import (
     Verdict,
 )
 
-
 _UNFLAGGED = RoundFlags()
 
 
