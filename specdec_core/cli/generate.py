@@ -60,9 +60,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"\n{error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
-    print("\n" + "\n".join(summary(live.trace, args.rounds)))
     if args.out:
         _save(live.trace, args.out)
+    print("\n" + "\n".join(summary(live.trace, args.rounds)))
     return 1 if live.failure else 0
 
 

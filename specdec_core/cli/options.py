@@ -44,12 +44,20 @@ def chosen_pair(args: argparse.Namespace) -> "Pair":
     from specdec_core.models.loading import load_pair
     from specdec_core.models.machine import set_threads
 
+    if args.device:
+        _check_device(args.device)
     set_threads()
+    return load_pair(args.pair, args.device)
+
+
+def _check_device(name: str) -> None:
+    import torch
+
     try:
-        return load_pair(args.pair, args.device)
-    except RuntimeError as error:
-        # torch names an unknown or absent device in the first line; what follows is a stack of its own.
-        raise ValueError(f"device {args.device}: {str(error).splitlines()[0]}") from error
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        # torch asserts that it was built for a device, and adds its own stack to other messages.
+        raise ValueError(f"device {name}: {str(error).splitlines()[0]}") from error
 
 
 def round_settings(args: argparse.Namespace) -> "RoundSettings":
