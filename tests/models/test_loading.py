@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from specdec_core.models import loading
 from specdec_core.models.errors import PairError
@@ -37,7 +38,8 @@ def test_a_pair_says_what_it_is(spec):
     weights = (spec.target_dir / "model.safetensors").read_bytes()
     assert pair.info.target.fingerprint == hashlib.sha256(weights).hexdigest()
     assert (pair.info.target.layers, pair.info.draft.layers) == (2, 1)
-    assert pair.info.target.parameters == sum(p.numel() for p in pair.target_module.parameters())
+    saved = load_file(spec.target_dir / "model.safetensors")
+    assert pair.info.target.parameters == sum(tensor.numel() for tensor in saved.values())
     assert (pair.info.dtype, pair.info.vocab_size) == ("float32", len(pair.tokenizer))
     assert pair.end_ids == {0}
     assert pair.machine.device == "cpu"
