@@ -54,6 +54,10 @@ class Shelves:
             text=shelf("text", material.text, CONTEXT),
         )
 
+    def filled(self) -> Material:
+        """How many rows there are so far."""
+        return Material(short=self.short.filled, long=self.long.filled, text=self.text.filled)
+
 
 def write_material(workshop: Workshop, target: LlamaForCausalLM, shelves: Shelves, report: Report) -> None:
     """Let the target write its samples and read its share of the corpus."""

@@ -97,9 +97,10 @@ def _export(workshop: Workshop, model: LlamaForCausalLM, name: str) -> None:
 
 
 def _write_cards(workshop: Workshop, plan: Plan, result: dict) -> None:
+    material = Shelves.at(workshop, plan.material).filled()
     for name in ("target", *DRAFTS):
         model = load_exported(workshop.model_folder(name))
         top = header(name, model.config, parameters(model))
         spent = load_checkpoint(workshop.checkpoint(name))["position"]
-        training = training_words(name, spent["tokens"], spent["seconds"], plan.material)
+        training = training_words(name, spent["tokens"], spent["seconds"], material)
         write_card(workshop.model_folder(name), card(name, top, training, result))

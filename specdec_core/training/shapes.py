@@ -35,7 +35,7 @@ def shape(layers: int, hidden: int, intermediate: int, kv_heads: int | None = No
 
 
 TARGET = shape(layers=6, hidden=320, intermediate=864)
-DRAFT = shape(layers=1, hidden=192, intermediate=512)
+DRAFT = shape(layers=1, hidden=256, intermediate=408, kv_heads=2)
 WEAK_DRAFT = shape(layers=1, hidden=64, intermediate=64)
 
 
