@@ -93,7 +93,7 @@ function barTable(view, round, index, shown) {
 function barRow(view, round, index, [id, label, q, p, qs, ps], end) {
   const { drafted, emitted } = standing(round, index);
   const isDraft = drafted.id === id && index < round.k;
-  const isOut = emitted !== null && emitted[1] === label;
+  const isOut = emitted !== null && emitted[3] === id;
   const name = tie(makeToken("span", `label${isOut ? " out" : ""}`, label, { title: label }), round.i, index, id);
   if (isOut && MARKS[emitted[2]]) name.append(make("span", "mark", ` ${MARKS[emitted[2]]}`));
   if (isDraft && drafted.v === VERDICT.REJECTED) name.classList.add("struck");

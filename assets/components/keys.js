@@ -36,10 +36,9 @@ function stepPlace(view, by) {
 function goByKey(view, event, round, place) {
   event.preventDefault();
   event.stopPropagation();
-  const part = event.target.closest(".grid, .flow, .field, .lanes, .text");
+  const part = [view.flow, view.lanes].find((each) => each.contains(event.target));
   moveTo(view, round, place);
-  if (part?.matches(".grid, .lanes")) view.lanes.querySelector('[tabindex="0"]')?.focus();
-  if (part?.matches(".flow, .text")) view.flow.querySelector('[tabindex="0"]')?.focus();
+  part?.querySelector('[tabindex="0"]')?.focus();
 }
 
 /** One token of the text and one chip of the round can be reached with Tab: those of the place in view. */

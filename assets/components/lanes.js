@@ -141,7 +141,7 @@ function emittedCell(round, index) {
   const cell = make("div", "emitted");
   const out = round.out[index];
   if (!out) return cell;
-  const [, label, source] = out;
+  const [, label, source, id] = out;
   const chip = makeToken("button", `chip ${source === SOURCE.KEPT ? "by-draft" : "by-target own"}`, null, {
     type: "button",
     tabindex: -1,
@@ -149,7 +149,7 @@ function emittedCell(round, index) {
     title: label,
   });
   chip.append(make("span", "mark", MARKS[source] ?? "✓"), makeToken("span", "label", label));
-  cell.append(tie(chip, round.i, index));
+  cell.append(tie(chip, round.i, index, id));
   return cell;
 }
 

@@ -24,16 +24,19 @@ function fitWidth(view) {
   const narrow = view.root.clientWidth < NARROW;
   view.root.classList.toggle("narrow", narrow);
   view.narrow = narrow;
+  view.markedRound = null;
   if (view.store) draw(view);
 }
 
 /** Brings every part up to date; each draws anew only what has changed. */
 function draw(view) {
   drawText(view);
+  const held = view.lanes.contains(view.root.getRootNode().activeElement);
   const another = drawLanes(view);
   drawInspector(view);
   drawCarpet(view);
   roveTabindex(view);
+  if (another && held) view.lanes.querySelector('[tabindex="0"]')?.focus();
   if (another) hover(view, null);
   if (another && !view.dragging) view.live.textContent = currentRound(view)?.say ?? "";
 }

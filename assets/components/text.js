@@ -36,12 +36,12 @@ const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
 function makeRoundText(round) {
   const span = make("span", "round", null, { "data-round": round.i });
   span.append(make("span", "seam", null, { "aria-hidden": "true" }));
-  round.out.forEach(([text, , source], place) => span.append(...makeTextToken(round, place, text, source)));
+  round.out.forEach((out, place) => span.append(...makeTextToken(round, place, out)));
   return span;
 }
 
 /** A token and the space around it; the space is outside the mark, a blank token is shown as a sign. */
-function makeTextToken(round, place, text, source) {
+function makeTextToken(round, place, [text, , source, id]) {
   if (text === "") return [];
   const core = text.replace(/^ +| +$/g, "") || text.replaceAll(" ", "·");
   const before = text.length > core.length && text.startsWith(" ") ? " " : "";
@@ -52,7 +52,7 @@ function makeTextToken(round, place, text, source) {
   });
   if (MARKS[source]) button.append(make("span", "mark", MARKS[source]));
   button.append(visible(core));
-  return [before, tie(button, round.i, place)];
+  return [before, tie(button, round.i, place, id)];
 }
 
 function spokenToken(round, place, source) {

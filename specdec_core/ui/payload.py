@@ -105,7 +105,7 @@ def _round(trace: Trace, item: Round, texts: list[str], survivors: list[list[int
         "gamma": item.settings.gamma,
         "choice": words.OWN_CHOICE.get(_rule(trace, item)),
         "places": places,
-        "out": [[text, _label(trace, id_), int(source)] for text, id_, source in emitted],
+        "out": [[text, _label(trace, id_), int(source), int(id_)] for text, id_, source in emitted],
         "times": times_words(item.times, _flag_words(item)),
         "stop": item.draft_stop.value if len(item.drafted) < item.settings.gamma else None,
         "sum": summary,
@@ -268,7 +268,8 @@ def _note(trace: Trace, item: Round, place: int) -> str:
         lands = "lands" if Source.BONUS in item.sources else "would land"
         return f"The target's whole distribution is the law here: {u} {lands} on {own}."
     if _rule(trace, item) == words.EXACT_MATCH:
-        return f"The target draws from its whole distribution: {u} lands on {own}."
+        chance = f"Two independent draws agree here with chance {full.expected[place]:.2f}, Σ p·q."
+        return f"{chance} The target draws from its whole distribution: {u} lands on {own}."
     beta = float(full.overlap[place])
     agree = f"Draft and target overlap by {beta:.2f} here, Σ min(p, q)."
     if full.residual_fallback[place]:

@@ -21,6 +21,9 @@ _ASSETS = Path(__file__).resolve().parents[2] / "assets" / "components"
 SCRIPTS = ("dom.js", "store.js", "text.js", "lanes.js", "inspector.js", "carpet.js", "keys.js", "run_view.js")
 """The script in its parts, joined in this order into one module."""
 
+STYLES = ("frame.css", "text.css", "inspector.css", "lanes.css", "carpet.css")
+"""The style sheet in its parts."""
+
 
 @dataclass(frozen=True)
 class Cursor:
@@ -43,7 +46,8 @@ class Link:
         run: name of the run, new for every session and every time rounds are taken back.
         sent, replayed: how many rounds and replayed times the browser has been sent.
         seen, last: how many rounds the trace had last time, and what the last of them looked like.
-        cursor, seq: where the reader is, and the number of the page's last move.
+        cursor, returned: where the reader is, and where the page was told that they are.
+        seq: number of the page's last move.
         opened: the round and place whose full record the reader asked for.
     """
 
@@ -53,6 +57,7 @@ class Link:
     seen: int = 0
     last: tuple = ()
     cursor: Cursor | None = None
+    returned: Cursor | None = None
     seq: int = 0
     opened: tuple[int, int] | None = None
     nonce: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -91,23 +96,19 @@ def reader(trace: Trace, cursor: Cursor, *, key: str) -> Cursor:
     """Where the reader is, for parts of the page that are drawn before the view."""
     link = _link(key)
     _follow(link, trace)
-    returned = st.session_state.get(f"_{key}_returned")
-    if cursor != returned:
+    if cursor != link.returned:
         link.cursor, link.seq = cursor, link.seq + 1
-    link.cursor = _inside(link.cursor or cursor, trace)
-    st.session_state[f"_{key}_returned"] = link.cursor
+    link.cursor = link.returned = _inside(link.cursor or cursor, trace)
     return link.cursor
-
-
-def scripts() -> str:
-    """The component's script: its parts in one ES module."""
-    return "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in SCRIPTS)
 
 
 @cache
 def _component() -> Any:
-    css = (_ASSETS / "run_view.css").read_text(encoding="utf-8")
-    return st.components.v2.component("run_view", js=scripts(), css=css)
+    return st.components.v2.component("run_view", js=_joined(SCRIPTS), css=_joined(STYLES))
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return "\n".join((_ASSETS / name).read_text(encoding="utf-8") for name in names)
 
 
 def _link(key: str) -> Link:

@@ -1,20 +1,15 @@
 """The round view in a real browser: what it shows, how one moves in it, what it tells the page."""
 
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.serving import serving
+
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).resolve().parents[2]
 SHADOW = "document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot"
 APP = Path(__file__).with_name("run_view_app.py")
 
@@ -22,69 +17,25 @@ APP = Path(__file__).with_name("run_view_app.py")
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """Address of a server that shows the view alone."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = {
-        "server.port": port,
-        "server.address": "127.0.0.1",
-        "server.headless": "true",
-        "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false",
-    }
-    flags = [f"--{name}={value}" for name, value in options.items()]
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("w") as out:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", str(APP), *flags],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(timeout=10)
-
-
-def _wait_for(url, server, log):
-    for _ in range(300):
-        assert server.poll() is None, log.read_text()
-        try:
-            urllib.request.urlopen(url, timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail(f"the server did not answer: {log.read_text()}")
+    with serving(tmp_path_factory.mktemp("view") / "log", APP) as url:
+        yield url
 
 
 @pytest.fixture
-def open_view(chromium, address):
-    """Opens a trace by name and returns the page; fails the test on any error in the console."""
-    contexts, complaints = [], []
+def open_view(visit, address):
+    """Opens one of the traces of ``run_view_app`` by name."""
 
     def open_(trace="usual", width=1310, height=1100, **options):
-        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(f"{address}/?trace={trace}")
-        expect(page.locator(".run-view .panel").first).to_be_visible(timeout=30_000)
+        page = visit(f"{address}/?trace={trace}", width=width, height=height, **options)
+        expect(page.locator(".run-view .panel").first).to_be_visible()
         return page
 
-    yield open_
-    for context in contexts:
-        context.close()
-    assert not complaints
+    return open_
 
 
 def at(page, round_, place):
     """The page itself knows that the reader is there."""
-    expect(page.get_by_text(f"at {round_} {place},")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text(f"at {round_} {place},")).to_be_visible()
 
 
 def test_a_round_shows_its_drafts_its_one_pass_and_what_came_out(open_view):
@@ -175,7 +126,7 @@ def test_dragging_over_the_carpet_scrubs_without_the_server(open_view):
     assert 90 <= int(re.search(r"Round (\d+)", seen)[1]) <= 110
     assert page.get_by_text("run ").inner_text() == ran, "the page must not run while dragging"
     page.mouse.up()
-    expect(page.get_by_text(re.compile(r"at (9\d|10\d) None"))).to_be_visible(timeout=15_000)
+    expect(page.get_by_text(re.compile(r"at (9\d|10\d) None"))).to_be_visible()
 
 
 def test_a_new_round_appears_and_wins_over_where_the_reader_was(open_view):
@@ -190,14 +141,14 @@ def test_a_new_round_appears_and_wins_over_where_the_reader_was(open_view):
 def test_rounds_that_got_lost_are_asked_for_again(open_view):
     page = open_view()
     page.get_by_role("button", name="Lose").click()
-    expect(page.locator(".lanes h3")).to_have_text("Round 10 of 10", timeout=15_000)
+    expect(page.locator(".lanes h3")).to_have_text("Round 10 of 10")
     expect(page.locator(".flow .round")).to_have_count(10)
 
 
 def test_a_reload_shows_the_run_again_and_another_run_replaces_it(open_view):
     page = open_view()
     page.reload()
-    expect(page.locator(".lanes h3")).to_have_text("Round 8 of 8", timeout=30_000)
+    expect(page.locator(".lanes h3")).to_have_text("Round 8 of 8")
     page.get_by_role("button", name="Restart").click()
     expect(page.locator(".lanes h3")).to_have_text("Round 2 of 2")
     expect(page.locator(".flow .round")).to_have_count(2)
