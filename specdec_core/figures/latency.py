@@ -108,7 +108,7 @@ def _heading(palette: Palette, trace: Trace, found: metrics.Latency) -> str:
 
 
 def _part(name: str, split: metrics.Split | None) -> str:
-    return name if split is None else f"{name} {1e3 * getattr(split, name):.2g}"
+    return name if split is None else f"{name} {1e3 * getattr(split, name):.1f}"
 
 
 def _conditions(trace: Trace, found: metrics.Latency) -> list[str]:
