@@ -162,6 +162,7 @@ function drawMargin(view, round) {
     const line = make("div", "survived");
     line.style.height = `${view.shape.row}px`;
     const bar = make("span", "survival");
+    bar.hidden = through === 0;
     bar.style.width = `${(46 * through) / Math.max(tried, 1)}px`;
     return fill(line, fill(make("span", "track"), bar), make("span", "", tried ? `${through} of ${tried}` : "–"));
   });
