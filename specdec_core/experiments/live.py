@@ -30,6 +30,7 @@ from specdec_core.decoding.types import (
 from specdec_core.drafting.model import ModelDrafter
 from specdec_core.experiments.costs import measure_costs
 from specdec_core.models.pair import Pair
+from specdec_core.models.prompt import clean
 from specdec_core.traces.trace import CostTable, PlainRun, Trace
 
 WAIT = 30.0
@@ -112,7 +113,8 @@ class LiveRun:
         decoder = _decoder(pair, run, recorder, stop)
         with pair.runner.turn(timeout):
             prefill = decoder.prefill()
-        return cls(pair, prompt, run, decoder, prefill, stop)
+        # The trace holds the text that was read, which is one that can also be written to a file.
+        return cls(pair, clean(prompt), run, decoder, prefill, stop)
 
     @property
     def trace(self) -> Trace:

@@ -8,6 +8,7 @@ from specdec_core.decoding.types import RoundSettings
 from specdec_core.experiments.live import LiveRun
 from specdec_core.models.loading import load_pair
 from specdec_core.text.display import label, running_text
+from specdec_core.traces import json_codec
 from specdec_core.ui import payload
 
 SMALL = {"vocab_size": 16, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 4}
@@ -43,6 +44,15 @@ def test_characters_split_over_tokens_are_whole_in_the_text_and_bytes_alone(pair
     live = LiveRun.start(pair, prompt, max_new_tokens=8)
     live.next_round(RoundSettings(3))
     assert payload.head(live.trace)["prompt"] == prompt
+
+
+@pytest.mark.parametrize("prompt", ["a \ud800 b", "a\udcff\udcfe", "\ud83d\ude00"])
+def test_a_prompt_that_no_encoding_knows_gives_a_trace_that_can_be_kept(pair, prompt):
+    """S13: bytes that are no text, as a command line hands them over, are replaced once and for all."""
+    live = LiveRun.start(pair, prompt, max_new_tokens=2)
+    live.next_round(RoundSettings(0))
+    kept = json_codec.loads(json_codec.dumps(live.trace))
+    assert pair.encode(kept.prompt) == pair.encode(prompt) == live.run.prompt_ids
 
 
 def test_a_run_to_the_end_of_the_context_ends_there_and_says_so(pair):
