@@ -150,11 +150,15 @@ def measure(workshop: Workshop, drafts: Sequence[str]) -> dict:
     result = {"gamma": GAMMA, "new_tokens": NEW_TOKENS, "prompts": prompts, "drafts": {}}
     result["held_out_nats_per_character"] = {n: held_out_nats(workshop, n) for n in ("target", *drafts)}
     for name in drafts:
-        pair = pair_of(workshop, name)
-        measured = {k: asdict(measure_acceptance(pair, prompts, *v)) for k, v in SETTINGS.items()}
-        result["drafts"][name] = {"acceptance": measured, "cost": asdict(measure_cost(pair, prompts[:TIMED_PROMPTS]))}
+        result["drafts"][name] = _measure_pair(pair_of(workshop, name), prompts)
+    pair = pair_of(workshop, drafts[0])
     result["sample"] = sample_text(pair, "Once upon a time", workshop.seed, Sampling(temperature=0.7))
     return result
+
+
+def _measure_pair(pair: Pair, prompts: Sequence[str]) -> dict:
+    acceptance = {name: asdict(measure_acceptance(pair, prompts, *how)) for name, how in SETTINGS.items()}
+    return {"acceptance": acceptance, "cost": asdict(measure_cost(pair, prompts[:TIMED_PROMPTS]))}
 
 
 def write_report(path: Path, result: dict) -> None:
