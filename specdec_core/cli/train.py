@@ -23,8 +23,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--steps", nargs="+", choices=STEPS, default=STEPS, help="only these steps, in this order"
     )
-    _add_budget(parser, "target", tokens=5.0)
-    _add_budget(parser, "draft", tokens=12.0)
+    _add_budget(parser, "target", tokens=3.5)
+    _add_budget(parser, "draft", tokens=10.0)
 
 
 def _add_budget(parser: argparse.ArgumentParser, name: str, tokens: float) -> None:

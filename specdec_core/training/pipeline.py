@@ -6,7 +6,7 @@ checkpoint, so an interrupted command is simply given again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from transformers import LlamaForCausalLM
 
@@ -34,8 +34,8 @@ DRAFTS = ("draft", "draft-weak")
 class Plan:
     """What a whole training may spend."""
 
-    target: Budget = field(default_factory=lambda: Budget(tokens=5_000_000))
-    draft: Budget = field(default_factory=lambda: Budget(tokens=12_000_000))
+    target: Budget
+    draft: Budget
     material: Material = Material()
 
 
