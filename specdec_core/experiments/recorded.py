@@ -26,7 +26,7 @@ FIRST_ROUNDS = 5
 
 SURE, LUCKY, PLAUSIBLE, STAR = "sure keep", "lucky keep", "rejected plausible word", "all kept"
 WANTED = frozenset({SURE, LUCKY, PLAUSIBLE, STAR})
-LEAST_PLAUSIBLE = 0.02
+LEAST_PLAUSIBLE = 0.01
 """A rejected word counts as plausible when the target gives it at least this probability."""
 
 

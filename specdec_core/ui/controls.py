@@ -45,11 +45,10 @@ def _new_run() -> None:
         tuple(PAIRS),
         format_func=lambda key: PAIRS[key].title,
         key=session.key("pair"),
-        persist_state="session",
         help=_literal(PAIRS[session.chosen().pair].summary),
     )
     prompt = session.key("prompt")
-    st.text_area("Prompt", key=prompt, persist_state="session", max_chars=PROMPT_LIMIT, height=86)
+    st.text_area("Prompt", key=prompt, max_chars=PROMPT_LIMIT, height=86)
     st.selectbox(
         "Examples",
         _examples(),
@@ -60,11 +59,11 @@ def _new_run() -> None:
         on_change=_take_example,
     )
     rule = session.key("rule")
-    st.selectbox("Rule", RULES, format_func=str.capitalize, key=rule, persist_state="session")
+    st.selectbox("Rule", RULES, format_func=str.capitalize, key=rule)
     seed, most = st.columns(2, gap="small")
-    seed.number_input("Seed", 0, MAX_SEED, key=session.key("seed"), persist_state="session", step=1)
+    seed.number_input("Seed", 0, MAX_SEED, key=session.key("seed"), step=1)
     tokens = session.key("max_tokens")
-    most.number_input("Tokens, at most", 1, MAX_TOKENS, key=tokens, persist_state="session", step=16)
+    most.number_input("Tokens, at most", 1, MAX_TOKENS, key=tokens, step=16)
     live = session.current().live
     st.button(
         "Start a new run" if live else "Run live",
@@ -78,9 +77,9 @@ def _new_run() -> None:
 
 def _from_next_round() -> None:
     state = session.current()
-    stepping = state.live and state.mode == "paused"
+    stepping = state.live and state.mode == "paused" and not state.trace.end
     _heading(f"From round {len(state.trace.rounds) + 1} on" if stepping else "From the next round on")
-    st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"), persist_state="session")
+    st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"))
     reason = _GREEDY_REASON if _rule_in_force() == "greedy" else ""
     _sampling("Temperature", "temperature", 0.0, MAX_TEMPERATURE, 0.05, reason)
     left, right = st.columns(2, gap="small")
@@ -100,7 +99,6 @@ def _sampling(label: str, name: str, low: float, high: float, step: float, reaso
         high,
         step=step,
         key=session.key(name),
-        persist_state="session",
         disabled=bool(reason),
         help=reason or None,
     )
@@ -122,7 +120,7 @@ def _keep_and_share() -> None:
         width="stretch",
         on_click="ignore",
     )
-    st.toggle("Single-key shortcuts", key="single_keys", persist_state="session", help=_KEYS_HELP)
+    st.toggle("Single-key shortcuts", key=session.key("single_keys"), help=_KEYS_HELP)
 
 
 def _rule_in_force() -> str:

@@ -16,6 +16,7 @@ from specdec_core.traces.trace import Trace
 from specdec_core.ui import recorded
 from specdec_core.ui.run_view import Cursor
 from specdec_core.ui.settings import Settings, cleaned
+from specdec_core.ui.shell import CONTROL
 
 if TYPE_CHECKING:
     from specdec_core.experiments.live import LiveRun
@@ -29,7 +30,6 @@ PLAY_SECONDS = 0.6
 SLICE_SECONDS = 0.25
 """How long Run to end computes before it lets the page be drawn."""
 
-_PREFIX = "set_"
 _STATE = "explore"
 
 
@@ -135,7 +135,7 @@ def current() -> Session:
 
 def key(name: str) -> str:
     """Key of the control for one field of ``Settings``."""
-    return _PREFIX + name
+    return CONTROL + name
 
 
 def chosen() -> Settings:
@@ -150,4 +150,4 @@ def restore() -> None:
         return
     for name, value in asdict(cleaned(st.query_params.to_dict(), tuple(PAIRS))).items():
         st.session_state[key(name)] = value
-    st.session_state.setdefault("single_keys", True)
+    st.session_state.setdefault(key("single_keys"), True)

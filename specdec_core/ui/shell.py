@@ -12,9 +12,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 PRODUCT = "Speculative decoding explorer"
+CONTROL = "set_"
+"""How the keys of controls begin whose values outlive a change of page."""
+
 _STYLE = Path(__file__).with_name("shell.css")
 _ICON = Path(__file__).parents[2] / "assets" / "icon.png"
-_SHELL_RAN = "_shell_ran"
+_SHELL_RAN, _HERE = "_shell_ran", "_shell_here"
 
 
 def run() -> None:
@@ -32,12 +35,15 @@ def frame() -> DeltaGenerator:
     """
     if not st.session_state.pop(_SHELL_RAN, False):
         _navigation()
+    _keep_controls()
     st.html(_STYLE)
     with st.container(key="masthead", horizontal=True, vertical_alignment="center", gap="small"):
         st.html(f'<h1 class="wordmark">{PRODUCT}</h1>', width="content")
         with st.container(key="pages", horizontal=True, gap="small", width="content"):
             for page in _pages():
-                st.page_link(page)
+                here = page.title == st.session_state[_HERE]
+                with st.container(key="page_here" if here else f"page_{page.title}", width="content"):
+                    st.page_link(page)
         return st.container(key="masthead_badge", width="stretch")
 
 
@@ -56,6 +62,13 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
+def _keep_controls() -> None:
+    """Hold on to the values of controls, which Streamlit drops while another page is shown."""
+    for name in list(st.session_state):
+        if isinstance(name, str) and name.startswith(CONTROL):
+            st.session_state[name] = st.session_state[name]
+
+
 def _pages() -> list[st.Page]:
     return [
         st.Page("pages/explore.py", title="Explore", default=True),
@@ -65,4 +78,6 @@ def _pages() -> list[st.Page]:
 
 def _navigation() -> st.Page:
     st.set_page_config(page_title=PRODUCT, page_icon=str(_ICON), layout="wide")
-    return st.navigation(_pages(), position="hidden")
+    page = st.navigation(_pages(), position="hidden")
+    st.session_state[_HERE] = page.title
+    return page

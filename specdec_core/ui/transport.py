@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from specdec_core.ui import actions
+from specdec_core.ui import actions, session
 from specdec_core.ui.session import Session
 from specdec_core.ui.shell import badge
 
@@ -65,4 +65,4 @@ def _position(state: Session) -> str:
 
 def _single(key: str) -> str | None:
     """A single-key shortcut, unless the visitor has switched them off."""
-    return key if st.session_state.get("single_keys", True) else None
+    return key if st.session_state.get(session.key("single_keys"), True) else None
