@@ -55,6 +55,11 @@ def go(index: int) -> None:
     st.rerun(REDRAWN)
 
 
+def redraw() -> None:
+    """Draw the parts anew that a switch in the side panel changes."""
+    st.rerun(REDRAWN)
+
+
 def set_mode(mode: Mode) -> None:
     """Let rounds follow each other, or stop them between two rounds."""
     session.current().mode = mode

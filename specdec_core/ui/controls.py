@@ -120,7 +120,8 @@ def _keep_and_share() -> None:
         width="stretch",
         on_click="ignore",
     )
-    st.toggle("Single-key shortcuts", key=session.key("single_keys"), help=_KEYS_HELP)
+    keys = session.key("single_keys")
+    st.toggle("Single-key shortcuts", key=keys, help=_KEYS_HELP, on_change=actions.redraw)
 
 
 def _rule_in_force() -> str:

@@ -20,7 +20,8 @@ def view(state: Session) -> None:
 
 def _round() -> None:
     state = session.current()
-    if state.due():
+    going = state.due()
+    if going:
         _advance(state)
     state.cursor = reader(state.trace, state.cursor, key=VIEW)
     transport(state)
@@ -28,15 +29,16 @@ def _round() -> None:
         notice(trouble, "alert")
     st.html(strip.html(strip.figures(state.trace, state.cursor.round + 1, _gamma(state))))
     run_view(state.trace, state.cursor, key=VIEW)
+    if going and state.mode == "paused":
+        st.rerun()  # the browser need not ask any more, and the rest of the page has news
 
 
 def _advance(state: Session) -> None:
     settings = session.chosen().round
     move = state.run_slice if state.mode == "run" else state.forward
     actions.attempt(state, lambda: move(settings))
-    if state.exhausted or state.trouble:
+    if state.exhausted:
         state.mode = "paused"
-        st.rerun()
 
 
 def _gamma(state: Session) -> int:

@@ -23,6 +23,13 @@ def app_url(tmp_path_factory) -> Iterator[str]:
 
 
 @pytest.fixture
+def fresh_url(tmp_path) -> Iterator[str]:
+    """Address of a server that nobody has asked for anything yet. Name it before ``visit``."""
+    with serving(tmp_path / "log") as url:
+        yield url
+
+
+@pytest.fixture
 def visit(chromium) -> Iterator[Callable[..., Page]]:
     """Opens an address in a session of its own.
 

@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from specdec_core.traces import json_codec
-from tests.browser.serving import serving
 
 pytestmark = pytest.mark.browser
 
@@ -93,7 +92,7 @@ def test_clicking_a_token_moves_the_whole_page_there(explore):
 
 def test_draft_length_changes_in_the_middle_of_a_run(explore):
     page = go_live(explore("?gamma=4"), rounds=1)
-    expect(page.locator(".lanes .step")).to_have_count(4)
+    expect(page.locator(".lanes .step .chip")).to_have_count(4)
     slider = page.locator(".st-key-set_gamma input[type=range]")
     slider.focus()
     slider.press("ArrowLeft")
@@ -103,24 +102,23 @@ def test_draft_length_changes_in_the_middle_of_a_run(explore):
     assert rounds_of(page) == (1, 1)
     press(page, "Next round")
     expect(position(page)).to_have_text("round 2 of 2")
-    expect(page.locator(".lanes .step")).to_have_count(2)
+    expect(page.locator(".lanes .step .chip")).to_have_count(2)
     press(page, "Back")
-    expect(page.locator(".lanes .step")).to_have_count(4)
+    expect(page.locator(".lanes .step .chip")).to_have_count(4)
 
 
 @pytest.mark.parametrize("path", ["/theory", "/explore", "/"])
-def test_a_deep_link_on_a_fresh_server_shows_the_whole_app(visit, tmp_path, path):
-    with serving(tmp_path / "log") as url:
-        page = visit(f"{url}{path}")
-        expect(page.locator(".wordmark")).to_have_text("Speculative decoding explorer")
-        links = page.locator(".st-key-pages a")
-        expect(links).to_have_text(["Explore", "Theory"])
-        expect(page.get_by_test_id("stSidebarNav")).to_have_count(0)
-        if path == "/theory":
-            expect(page.locator(".katex").first).to_be_visible()
-            links.first.click()
-        expect(page.locator(".lanes").first).to_be_visible()
-        expect(position(page)).to_be_visible()
+def test_a_deep_link_on_a_fresh_server_shows_the_whole_app(fresh_url, visit, path):
+    page = visit(f"{fresh_url}{path}")
+    expect(page.locator(".wordmark")).to_have_text("Speculative decoding explorer")
+    links = page.locator(".st-key-pages a")
+    expect(links).to_have_text(["Explore", "Theory"])
+    expect(page.get_by_test_id("stSidebarNav")).to_have_count(0)
+    if path == "/theory":
+        expect(page.locator(".katex").first).to_be_visible()
+        links.first.click()
+    expect(page.locator(".lanes").first).to_be_visible()
+    expect(position(page)).to_be_visible()
 
 
 def test_whatever_the_prompt_holds_is_shown_literally(explore):
