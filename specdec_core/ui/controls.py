@@ -36,6 +36,7 @@ def panel() -> None:
     _new_run()
     _from_next_round()
     _keep_and_share()
+    session.keep()
 
 
 def _new_run() -> None:

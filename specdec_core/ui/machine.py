@@ -42,6 +42,8 @@ def _texts(state: Session) -> list[str]:
         texts.insert(0, f"busy, {waiting} waiting")
     if not _loaded():
         texts.insert(0, "loading the pair …")
+    elif loading.loading(session.chosen().pair).trouble:
+        texts.insert(0, "the pair cannot be loaded")
     return texts
 
 

@@ -16,7 +16,6 @@ from specdec_core.traces.trace import Trace
 from specdec_core.ui import recorded
 from specdec_core.ui.run_view import Cursor
 from specdec_core.ui.settings import Settings, cleaned
-from specdec_core.ui.shell import CONTROL
 
 if TYPE_CHECKING:
     from specdec_core.experiments.live import LiveRun
@@ -30,7 +29,7 @@ PLAY_SECONDS = 0.6
 SLICE_SECONDS = 0.25
 """How long Run to end computes before it lets the page be drawn."""
 
-_STATE = "explore"
+_STATE, _KEPT = "explore", "explore_controls"
 
 
 @dataclass
@@ -135,7 +134,7 @@ def current() -> Session:
 
 def key(name: str) -> str:
     """Key of the control for one field of ``Settings``."""
-    return CONTROL + name
+    return f"set_{name}"
 
 
 def chosen() -> Settings:
@@ -144,10 +143,23 @@ def chosen() -> Settings:
     return cleaned(raw, tuple(PAIRS))
 
 
+def single_keys() -> bool:
+    """Whether the visitor wants single keys to press buttons."""
+    return bool(st.session_state.get(key("single_keys"), True))
+
+
 def restore() -> None:
-    """Give every control its value on the first visit: the link's, else the default."""
+    """Give the controls their values when the page is opened: the visitor's own, else the link's.
+
+    Only then: a value set while the visitor is typing would take the typed text away.
+    """
     if key("pair") in st.session_state:
         return
-    for name, value in asdict(cleaned(st.query_params.to_dict(), tuple(PAIRS))).items():
+    linked = asdict(cleaned(st.query_params.to_dict(), tuple(PAIRS))) | {"single_keys": True}
+    for name, value in (st.session_state.get(_KEPT) or linked).items():
         st.session_state[key(name)] = value
-    st.session_state.setdefault(key("single_keys"), True)
+
+
+def keep() -> None:
+    """Hold on to the values of the controls, which Streamlit drops while another page is shown."""
+    st.session_state[_KEPT] = asdict(chosen()) | {"single_keys": single_keys()}

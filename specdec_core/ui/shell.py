@@ -12,9 +12,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 PRODUCT = "Speculative decoding explorer"
-CONTROL = "set_"
-"""How the keys of controls begin whose values outlive a change of page."""
-
 _STYLE = Path(__file__).with_name("shell.css")
 _ICON = Path(__file__).parents[2] / "assets" / "icon.png"
 _SHELL_RAN, _HERE = "_shell_ran", "_shell_here"
@@ -35,7 +32,6 @@ def frame() -> DeltaGenerator:
     """
     if not st.session_state.pop(_SHELL_RAN, False):
         _navigation()
-    _keep_controls()
     st.html(_STYLE)
     with st.container(key="masthead", horizontal=True, vertical_alignment="center", gap="small"):
         st.html(f'<h1 class="wordmark">{PRODUCT}</h1>', width="content")
@@ -55,18 +51,6 @@ def notice(text: str, kind: str = "status") -> None:
 def badge(*texts: str) -> str:
     """HTML of small rounded labels, each text shown literally."""
     return "".join(f'<span class="badge">{escape(text)}</span>' for text in texts)
-
-
-def dark() -> bool:
-    """Whether the visitor's theme is dark, as far as Streamlit knows on this run."""
-    return st.context.theme.type == "dark"
-
-
-def _keep_controls() -> None:
-    """Hold on to the values of controls, which Streamlit drops while another page is shown."""
-    for name in list(st.session_state):
-        if isinstance(name, str) and name.startswith(CONTROL):
-            st.session_state[name] = st.session_state[name]
 
 
 def _pages() -> list[st.Page]:

@@ -65,4 +65,4 @@ def _position(state: Session) -> str:
 
 def _single(key: str) -> str | None:
     """A single-key shortcut, unless the visitor has switched them off."""
-    return key if st.session_state.get(session.key("single_keys"), True) else None
+    return key if session.single_keys() else None

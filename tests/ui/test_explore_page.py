@@ -201,3 +201,17 @@ def test_one_chart_at_a_time_is_drawn(app, chart):
     app.button_group(key="chart").select(chart).run()
     assert not app.exception
     assert len(app.get("plotly_chart")) + len(app.dataframe) == 1
+
+
+def test_the_other_page_and_back_keeps_controls_and_run(app):
+    click(app, "run_live")
+    click(app, "next")
+    app.slider(key="set_gamma").set_value(7)
+    app.text_area(key="set_prompt").set_value("Another tale").run()
+    app.switch_page("pages/theory.py").run()
+    assert not app.exception
+    app.switch_page("pages/explore.py").run()
+    assert not app.exception
+    assert app.slider(key="set_gamma").value == 7
+    assert app.text_area(key="set_prompt").value == "Another tale"
+    assert len(state(app).trace.rounds) == 1
