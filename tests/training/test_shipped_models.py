@@ -70,7 +70,6 @@ def test_the_report_is_about_20_prompts_and_reaches_its_goals():
     good, weak = (report["drafts"][name]["acceptance"] for name in ("draft", "draft-weak"))
     assert good["temperature 1"]["overlap"] >= 0.75
     assert weak["temperature 1"]["overlap"] < 0.3
-    assert report["drafts"]["draft"]["cost"]["c"] <= 0.2
 
 
 @pytest.mark.parametrize("name", NAMES)
