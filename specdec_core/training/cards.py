@@ -44,7 +44,8 @@ Public-domain English translations and retellings, as published by Project Guten
 {books}
 
 Editors' prefaces and notes were left out by simple rules, the end token was put between stories, and \
-{held_out} % of the stories were held out. All figures below are on held-out stories.
+{held_out} % of the stories were held out. All figures below are on held-out stories. Well-known tales stand \
+in more than one of the books, so some held-out stories have a sibling in other words among the training texts.
 """
 
 _LIMITS = """
@@ -84,7 +85,8 @@ trapezoidal learning rate that falls over the second half.""",
     "draft": """{spent} of distillation on the target's logits: {short:,} samples of 256 tokens and {long:,} \
 of 1,024 written by the target (three in four batches at temperature 1, one at 0.7), and {text:,} passages \
 of 1,024 tokens from the corpus. The loss is forward KL for the first 40 %, then 1 − Σ min(p, q), the \
-probability that a draft is rejected; every fourth step is at temperature 0.7. Optimizers are the same.""",
+probability that a draft is rejected; every fourth step is at temperature 0.7. The optimizers are those of \
+the target.""",
     "draft-weak": """{spent} of next-token prediction on the corpus with the target's optimizers. It never \
 saw the target.""",
 }
