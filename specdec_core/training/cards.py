@@ -45,7 +45,7 @@ Public-domain English translations and retellings, as published by Project Guten
 
 Editors' prefaces and notes were left out by simple rules, the end token was put between stories, and \
 {held_out} % of the stories were held out. All figures below are on held-out stories. Well-known tales stand \
-in more than one of the books, so some held-out stories have a sibling in other words among the training texts.
+in more than one of the books, so some held-out stories have a sibling in other words among the training ones.
 """
 
 _LIMITS = """
@@ -95,7 +95,7 @@ saw the target.""",
 def training_words(name: str, tokens: int, seconds: float, material: Material) -> str:
     """How one model was trained, with what it spent and what it was given."""
     duration = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
-    spent = f"{tokens / 1e6:.2f} million tokens in {duration} on two CPU cores"
+    spent = f"{tokens / 1e6:.2f} million tokens ({duration} on two shared CPU cores)"
     return _TRAINING[name].format(spent=spent, **asdict(material))
 
 

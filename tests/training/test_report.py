@@ -56,7 +56,7 @@ def test_a_draft_card_quotes_what_was_measured():
         "0.765",
         "2.35 of 4",
         "c = 0.15",
-        "2.50 million tokens in 10 minutes",
+        "2.50 million tokens (10 minutes",
         "1,600",
     ):
         assert figure in text
