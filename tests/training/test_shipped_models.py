@@ -64,7 +64,7 @@ def test_the_tokenizer_ends_texts_with_token_zero_and_adds_nothing():
     assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
 
 
-def test_the_report_is_about_20_prompts_and_reaches_its_goals():
+def test_the_report_is_about_20_prompts_and_reaches_its_goals_of_acceptance():
     report = json.loads((MODELS / "report.json").read_text())
     assert len(report["prompts"]) == 20
     good, weak = (report["drafts"][name]["acceptance"] for name in ("draft", "draft-weak"))
