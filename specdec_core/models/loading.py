@@ -18,6 +18,7 @@ from transformers.utils import logging
 
 from specdec_core.models.checks import check_folder, check_pair, fingerprint
 from specdec_core.models.errors import PairError
+from specdec_core.models.lean import lean
 from specdec_core.models.machine import default_device, describe_machine
 from specdec_core.models.packed import pack_linears
 from specdec_core.models.pair import LoadedModel, Pair
@@ -99,6 +100,7 @@ def _load_model(folder: Path, device: torch.device) -> LoadedModel:
     module, tokenizer = _read(folder)
     parameters = module.num_parameters()
     module.eval().requires_grad_(False).to(device)
+    passes = lean(module)  # before the layers change their layout in place
     pack_linears(module)
     config = module.config.get_text_config()
     info = ModelInfo(
@@ -108,7 +110,7 @@ def _load_model(folder: Path, device: torch.device) -> LoadedModel:
         context_length=config.max_position_embeddings,
         fingerprint=fingerprint(folder),
     )
-    model = LoadedModel(folder, module, tokenizer, info)
+    model = LoadedModel(folder, module, passes, tokenizer, info)
     _warm_up(model)
     return model
 

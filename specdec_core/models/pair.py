@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel
 
 from specdec_core.decoding.cache import CachedModel
+from specdec_core.models.lean import LeanLlama
 from specdec_core.models.pieces import token_pieces
 from specdec_core.models.prompt import encode_prompt
 from specdec_core.models.registry import PairSpec
@@ -22,17 +24,26 @@ COLD_ROUNDS = 2
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """One model in memory: its module in eval mode, its tokenizer, and what a trace says of it."""
+    """One model in memory.
+
+    Attributes:
+        folder: where it was read from.
+        module: the transformers module, in eval mode.
+        passes: what runs a pass over the same weights, the module itself or a leaner stand-in.
+        tokenizer: its tokenizer.
+        info: what a trace says of it.
+    """
 
     folder: Path
     module: PreTrainedModel
+    passes: nn.Module | LeanLlama
     tokenizer: Any
     info: ModelInfo
 
     def sequence(self) -> CachedModel:
         """The model with an empty cache of its own."""
-        device = next(self.module.parameters()).device
-        return CachedModel(self.module, synchronize=_waiting_for(device))
+        device = next(self.passes.parameters()).device
+        return CachedModel(self.passes, synchronize=_waiting_for(device))
 
 
 def _waiting_for(device: torch.device) -> Callable[[], None]:

@@ -1,0 +1,155 @@
+"""A Llama's forward pass without the bookkeeping around it.
+
+With models of a few million parameters most of a pass is not arithmetic: transformers
+prepares masks, positions and outputs anew each time, some 0.3 ms before the first product,
+which a draft of one layer pays as fully as its target. ``LeanLlama`` runs the very weights
+of a transformers module through the same operations with the constants made once and with
+the query, key and value products, and the two of the gate, joined into one each.
+
+It stands where the module would stand in a ``CachedModel``. Models of another kind, on
+another device or in another format keep transformers' own pass.
+"""
+
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import LlamaForCausalLM
+from transformers.cache_utils import DynamicCache, DynamicLayer
+
+from specdec_core.models.packed import layout
+
+SMALL = 50_000_000
+"""Parameters up to which the bookkeeping is worth avoiding; above, a second copy of the weights is not."""
+
+
+def lean(module: nn.Module) -> "nn.Module | LeanLlama":
+    """The faster stand-in for a module, or the module itself where there is none."""
+    return LeanLlama(module) if fits(module) else module
+
+
+def fits(module: nn.Module) -> bool:
+    """Whether ``LeanLlama`` computes exactly what this module does."""
+    if type(module) is not LlamaForCausalLM:
+        return False
+    weight, config = module.lm_head.weight, module.config
+    plain = config.hidden_act == "silu" and not (config.attention_bias or config.mlp_bias)
+    plain = plain and config.rope_parameters["rope_type"] == "default"
+    small = module.num_parameters() <= SMALL
+    return plain and small and weight.device.type == "cpu" and weight.dtype is torch.float32
+
+
+class LeanLlama:
+    """A plain Llama for inference on the CPU in float32, batch 1.
+
+    Args:
+        module: whose weights to run; they must still be as loaded. Kept alive is only what is used.
+
+    Example:
+        >>> from transformers import LlamaConfig
+        >>> config = LlamaConfig(vocab_size=8, hidden_size=16, intermediate_size=16,
+        ...                      num_hidden_layers=1, num_attention_heads=2)
+        >>> module, ids = LlamaForCausalLM(config).eval(), torch.tensor([[1, 2, 3]])
+        >>> with torch.inference_mode():
+        ...     ours = LeanLlama(module)(ids, DynamicCache(config=config), logits_to_keep=3).logits
+        ...     torch.allclose(ours, module(ids).logits, atol=1e-5)
+        True
+    """
+
+    def __init__(self, module: LlamaForCausalLM) -> None:
+        self.config = module.config
+        model = module.model
+        self._embedding = model.embed_tokens.weight
+        self._blocks = [_Block(layer) for layer in model.layers]
+        self._norm = _norm(model.norm)
+        self._head = _joined([module.lm_head])
+        positions = torch.arange(self.config.max_position_embeddings).unsqueeze(0)
+        with torch.inference_mode():
+            cos, sin = model.rotary_emb(self._embedding, position_ids=positions)
+        self._cos, self._sin = cos[0].unsqueeze(1), sin[0].unsqueeze(1)
+
+    def parameters(self) -> Iterator[Tensor]:
+        """The embedding, which tells device and format."""
+        yield self._embedding
+
+    def __call__(
+        self, input_ids: Tensor, cache: DynamicCache, logits_to_keep: int, use_cache: bool = True
+    ) -> SimpleNamespace:
+        """Logits as transformers gives them.
+
+        Args:
+            input_ids: int64 [1, n]. cache: what came before; it grows by n.
+            logits_to_keep: for how many of the last tokens.
+
+        Returns:
+            An object whose ``logits`` are float32 [1, logits_to_keep, V].
+        """
+        past, count = cache.get_seq_length(), input_ids.shape[1]
+        place = slice(past, past + count)
+        mask = None if count == 1 else torch.ones(count, past + count, dtype=torch.bool).tril(past)
+        hidden = F.embedding(input_ids[0], self._embedding)
+        for block, layer in zip(self._blocks, cache.layers, strict=True):
+            hidden = block(hidden, self._cos[place], self._sin[place], mask, layer)
+        return SimpleNamespace(logits=self._head(self._norm(hidden[-logits_to_keep:])).unsqueeze(0))
+
+
+class _Block:
+    """One layer: attention and feed-forward, each with its norm before and its sum after."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        attention, feed = layer.self_attn, layer.mlp
+        self._size = attention.head_dim
+        self._queries = attention.q_proj.out_features // self._size
+        self._keys = attention.k_proj.out_features // self._size
+        self._scale = attention.scaling
+        self._before, self._between = _norm(layer.input_layernorm), _norm(layer.post_attention_layernorm)
+        self._qkv = _joined([attention.q_proj, attention.k_proj, attention.v_proj])
+        self._out = _joined([attention.o_proj])
+        self._gate_up = _joined([feed.gate_proj, feed.up_proj])
+        self._down = _joined([feed.down_proj])
+
+    def __call__(
+        self, hidden: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, cache: DynamicLayer
+    ) -> Tensor:
+        """float32 [n, width] -> [n, width]."""
+        hidden = hidden + self._out(self._attend(self._before(hidden), cos, sin, mask, cache))
+        gate, up = self._gate_up(self._between(hidden)).chunk(2, dim=-1)
+        return hidden + self._down(F.silu(gate) * up)
+
+    def _attend(
+        self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, cache: DynamicLayer
+    ) -> Tensor:
+        """Attention of n new tokens over all so far; [n, width] -> [n, heads · size]."""
+        count, turning = len(x), self._queries + self._keys
+        heads = self._qkv(x).view(count, turning + self._keys, self._size)
+        turned = _rotate(heads[:, :turning], cos, sin).transpose(0, 1)
+        values = heads[:, turning:].transpose(0, 1).unsqueeze(0)
+        keys, values = cache.update(turned[self._queries :].unsqueeze(0), values)
+        # Queries that share a key stand as further rows beside it, so no key is copied.
+        group = self._queries // self._keys
+        queries = turned[: self._queries].reshape(1, self._keys, group * count, self._size)
+        seen = mask if mask is None or group == 1 else mask.repeat(group, 1)
+        mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=seen, scale=self._scale)
+        return mixed.reshape(self._queries, count, self._size).transpose(0, 1).reshape(count, -1)
+
+
+def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary position embedding (Su et al. 2021, arXiv 2104.09864) in transformers' half-split form."""
+    first, second = x.chunk(2, dim=-1)
+    return x * cos + torch.cat([-second, first], dim=-1) * sin
+
+
+def _norm(norm: nn.Module):
+    weight, epsilon = norm.weight, norm.variance_epsilon
+    return lambda x: F.rms_norm(x, weight.shape, weight, epsilon)
+
+
+def _joined(linears: Sequence[nn.Linear]):
+    """The products of several layers with one input as one product, in its fastest layout."""
+    weight = torch.cat([linear.weight.detach() for linear in linears])
+    joined = nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
+    joined.weight = nn.Parameter(weight, requires_grad=False)
+    better = layout(joined)
+    return (better(joined) if better else joined).forward
