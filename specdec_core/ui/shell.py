@@ -1,8 +1,10 @@
 """The frame around every page: product name, navigation, style sheet.
 
-Streamlit runs a file in ``pages/`` alone, without ``app.py``, when it is the first thing a
-fresh server is asked for. So each page begins with ``frame()``, which notices that ``app.py``
-has not run and does its part.
+A folder called ``pages/`` makes Streamlit fall back to its old way of finding pages until the
+first ``st.navigation`` of the process: a page that is asked for first runs alone, without
+``app.py``, and the controls of that first run have other identities than those of the next, so
+that a visitor's first click would forget all their values. Whichever file runs first therefore
+calls ``st.navigation`` and starts over before anything is drawn.
 """
 
 from html import escape
@@ -10,18 +12,17 @@ from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.pages_manager import PagesManager
 
 PRODUCT = "Speculative decoding explorer"
 _STYLE = Path(__file__).with_name("shell.css")
 _ICON = Path(__file__).parents[2] / "assets" / "icon.png"
-_SHELL_RAN, _HERE = "_shell_ran", "_shell_here"
+_HERE = "_shell_here"
 
 
 def run() -> None:
     """Configure the app and run the page that was asked for. Called by ``app.py`` alone."""
-    page = _navigation()
-    st.session_state[_SHELL_RAN] = True
-    page.run()
+    _navigation().run()
 
 
 def frame() -> DeltaGenerator:
@@ -30,7 +31,7 @@ def frame() -> DeltaGenerator:
     Returns:
         A container at the right end of the top line, for a badge.
     """
-    if not st.session_state.pop(_SHELL_RAN, False):
+    if PagesManager.uses_pages_directory:
         _navigation()
     st.html(_STYLE)
     with st.container(key="masthead", horizontal=True, vertical_alignment="center", gap="small"):
@@ -61,7 +62,10 @@ def _pages() -> list[st.Page]:
 
 
 def _navigation() -> st.Page:
+    first_in_process = PagesManager.uses_pages_directory
     st.set_page_config(page_title=PRODUCT, page_icon=str(_ICON), layout="wide")
     page = st.navigation(_pages(), position="hidden")
+    if first_in_process:
+        st.rerun()
     st.session_state[_HERE] = page.title
     return page

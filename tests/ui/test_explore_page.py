@@ -215,3 +215,9 @@ def test_the_other_page_and_back_keeps_controls_and_run(app):
     assert app.slider(key="set_gamma").value == 7
     assert app.text_area(key="set_prompt").value == "Another tale"
     assert len(state(app).trace.rounds) == 1
+
+
+def test_the_first_click_on_a_fresh_server_forgets_no_control(app):
+    before = app.text_area(key="set_prompt").value, app.number_input(key="set_seed").value
+    app.run()
+    assert (app.text_area(key="set_prompt").value, app.number_input(key="set_seed").value) == before
