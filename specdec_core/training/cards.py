@@ -92,6 +92,9 @@ saw the target.""",
 }
 
 
+_BUSY = "; the machine had other work at the time, so the times are rough"
+
+
 def training_words(name: str, tokens: int, seconds: float, material: Material) -> str:
     """How one model was trained, with what it spent and what it was given."""
     duration = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
@@ -149,7 +152,8 @@ def _draft_card(top: str, training: str, report: dict, name: str) -> str:
         "Overlap is the mean over tested places; under greedy it is the share of places where both models "
         "agree on the most probable token.\n\n"
         f"One draft step took {cost['draft_ms']:.2f} ms and one target pass {cost['target_ms']:.2f} ms "
-        f"(medians, {cost['processor']}, {cost['threads']} threads, float32), so c = {cost['c']:.2f}. "
+        f"(medians, {cost['processor']}, {cost['threads']} threads, float32), so c = {cost['c']:.2f}"
+        f"{_BUSY if cost['busy'] else ''}. "
         f"On its own the draft reaches {loss:.3f} nats a character.\n{_LIMITS}"
     )
 

@@ -57,13 +57,19 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Cost:
-    """Medians in milliseconds, and c: one draft step in units of one target pass."""
+    """Medians in milliseconds, and c: one draft step in units of one target pass.
+
+    Attributes:
+        busy: more was waiting for a processor than this measurement can account for, so the
+            times are rough.
+    """
 
     target_ms: float
     draft_ms: float
     c: float
     threads: int
     processor: str
+    busy: bool
 
 
 def held_out_prompts(workshop: Workshop) -> list[str]:
@@ -119,6 +125,7 @@ def measure_cost(pair: Pair, prompts: Sequence[str]) -> Cost:
 
     The two take turns, so that a disturbance of the machine falls on both.
     """
+    busy = os.getloadavg()[0] > pair.machine.threads + 0.5
     steps, passes = [], []
     for seed, prompt in enumerate(prompts):
         rounds = _rounds(pair, prompt, "speculative sampling", Sampling(), seed)
@@ -126,7 +133,8 @@ def measure_cost(pair: Pair, prompts: Sequence[str]) -> Cost:
         run = _run(pair, prompt, "speculative sampling", seed)
         passes += [token.seconds for token in decode_plain(pair.target(), run, Sampling())]
     draft, target = median(steps), median(passes)
-    return Cost(1e3 * target, 1e3 * draft, draft / target, pair.machine.threads, pair.machine.processor)
+    machine = pair.machine
+    return Cost(1e3 * target, 1e3 * draft, draft / target, machine.threads, machine.processor, busy)
 
 
 def sample_text(pair: Pair, prompt: str, seed: int, sampling: Sampling) -> str:

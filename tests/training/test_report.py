@@ -38,7 +38,14 @@ REPORT = {
                     "tested": 999,
                 }
             },
-            "cost": {"target_ms": 6.0, "draft_ms": 0.9, "c": 0.15, "threads": 2, "processor": "a processor"},
+            "cost": {
+                "target_ms": 6.0,
+                "draft_ms": 0.9,
+                "c": 0.15,
+                "threads": 2,
+                "processor": "a processor",
+                "busy": False,
+            },
         }
     },
 }
