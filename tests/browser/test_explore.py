@@ -97,7 +97,7 @@ def test_draft_length_changes_in_the_middle_of_a_run(explore):
     slider.focus()
     slider.press("ArrowLeft")
     slider.press("ArrowLeft")
-    expect(page.locator(".st-key-set_gamma")).to_contain_text(re.compile(r"γ\s*2$"))
+    expect(slider).to_have_value("2")
     page.wait_for_timeout(1000)
     assert rounds_of(page) == (1, 1)
     press(page, "Next round")
@@ -107,7 +107,7 @@ def test_draft_length_changes_in_the_middle_of_a_run(explore):
     expect(page.locator(".lanes .step .chip")).to_have_count(4)
 
 
-@pytest.mark.parametrize("path", ["/theory", "/explore", "/"])
+@pytest.mark.parametrize("path", ["/theory", "/"])
 def test_a_deep_link_on_a_fresh_server_shows_the_whole_app(fresh_url, visit, path):
     page = visit(f"{fresh_url}{path}")
     expect(page.locator(".wordmark")).to_have_text("Speculative decoding explorer")
