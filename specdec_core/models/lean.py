@@ -35,10 +35,14 @@ def fits(module: nn.Module) -> bool:
     if type(module) is not LlamaForCausalLM:
         return False
     weight, config = module.lm_head.weight, module.config
-    plain = config.hidden_act == "silu" and not (config.attention_bias or config.mlp_bias)
-    plain = plain and config.rope_parameters["rope_type"] == "default"
-    small = module.num_parameters() <= SMALL
-    return plain and small and weight.device.type == "cpu" and weight.dtype is torch.float32
+    return (
+        config.hidden_act == "silu"
+        and not (config.attention_bias or config.mlp_bias)
+        and config.rope_parameters["rope_type"] == "default"
+        and module.num_parameters() <= SMALL
+        and weight.device.type == "cpu"
+        and weight.dtype is torch.float32
+    )
 
 
 class LeanLlama:

@@ -19,8 +19,9 @@ out × in       plain                 turned                packed
 576 × 1,536    265, 375, 613, 640    350, 455, 731, 645    393, 341, 501, 591
 =============  ====================  ====================  ====================
 
-This module is the only place that knows of it; plain decoding, verification and
-transformers' own ``generate`` all run on the same layers.
+This module is the only place that knows of it. ``pack_linears`` gives transformers' own
+``generate`` these layers, and ``lean`` builds the passes of plain decoding and verification
+from the same two.
 """
 
 import torch

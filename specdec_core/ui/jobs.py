@@ -78,10 +78,10 @@ class Timing:
         while work := self._next_or_rest():
             try:
                 work()
-            except Exception as error:
+            except Exception:
                 # Whatever it was, the run itself goes on; only its speeds stay unknown.
                 _LOG.exception("measuring failed")
-                self.trouble = f"The speeds could not be measured: {error}."
+                self.trouble = "The speeds could not be measured; the server's log says why."
                 self._stopped.set()
 
     def _next_or_rest(self) -> Callable[[], None] | None:
