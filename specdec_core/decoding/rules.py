@@ -19,6 +19,7 @@ from torch import Tensor
 
 from .draws import draw
 from .filters import one_hot
+from .types import RuleName
 
 Accept = Callable[[Tensor, Tensor, Tensor, np.ndarray, np.ndarray], Tensor]
 Replacement = Callable[[Tensor, Tensor], Tensor]
@@ -30,7 +31,7 @@ class Rule:
     """One way to verify drafts.
 
     Attributes:
-        name: as on screen and in records.
+        name: its name.
         accept: (ids int64 [K], draft_probs [K, V], target_probs [K+1, V], accept_u [K],
             correct_u [K+1]) -> bool [K], whether each place passes its test.
         replacement: (draft_probs [k, V], target_probs [k, V]) -> float64 [k, V], the law of
@@ -40,7 +41,7 @@ class Rule:
         greedy: the target's law is its argmax, whatever the sampling settings say.
     """
 
-    name: str
+    name: RuleName
     accept: Accept
     replacement: Replacement
     expected: Expected
@@ -148,12 +149,12 @@ def argmax_chance(draft_probs: Tensor, target_probs: Tensor) -> Tensor:
     return draft_probs.gather(-1, target_probs.argmax(-1, keepdim=True)).squeeze(-1)
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[RuleName, Rule] = {
     rule.name: rule
     for rule in (
-        Rule("speculative sampling", ratio_accept, residual, overlap),
-        Rule("greedy", greedy_accept, target_argmax, argmax_chance, greedy=True),
-        Rule("exact match", exact_match_accept, target_law, match_chance),
+        Rule(RuleName.SPECULATIVE_SAMPLING, ratio_accept, residual, overlap),
+        Rule(RuleName.GREEDY, greedy_accept, target_argmax, argmax_chance, greedy=True),
+        Rule(RuleName.EXACT_MATCH, exact_match_accept, target_law, match_chance),
     )
 }
-"""The verification rules by name."""
+"""What each verification rule does, by its name."""

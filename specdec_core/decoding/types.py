@@ -22,6 +22,17 @@ def _require(ok: bool, name: str, value: object, wanted: str) -> None:
         raise ValueError(f"{name} is {value}; it must be {wanted}")
 
 
+class RuleName(StrEnum):
+    """The verification rules, by the words that stand on screen and in records.
+
+    ``decoding.rules.RULES`` says what each one does; the names alone need no torch.
+    """
+
+    SPECULATIVE_SAMPLING = "speculative sampling"
+    GREEDY = "greedy"
+    EXACT_MATCH = "exact match"
+
+
 class Verdict(IntEnum):
     """What became of one drafted token."""
 
@@ -111,21 +122,35 @@ class RunSettings:
 
     Attributes:
         prompt_ids: the prompt, at least one token.
-        rule: name of the verification rule, a key of ``decoding.rules.RULES``.
+        rule: the verification rule; its plain text, such as "exact match", will do.
         seed: key of all draws; two runs with equal settings and seed are equal.
         branch: second half of the key; a fork of a run gets a new one.
         max_new_tokens: the run ends after this many emitted tokens.
         end_ids: tokens that end the run.
+
+    Raises:
+        ValueError: naming the setting that lies outside its range.
+
+    Example:
+        >>> RunSettings((1, 2), "exact match").rule
+        <RuleName.EXACT_MATCH: 'exact match'>
+        >>> RunSettings((1, 2), "typical")
+        Traceback (most recent call last):
+            ...
+        ValueError: rule is typical; it must be speculative sampling, greedy or exact match
     """
 
     prompt_ids: tuple[int, ...]
-    rule: str = "speculative sampling"
+    rule: RuleName = RuleName.SPECULATIVE_SAMPLING
     seed: int = 0
     branch: int = 0
     max_new_tokens: int = 64
     end_ids: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
+        *most, last = RuleName
+        _require(self.rule in tuple(RuleName), "rule", self.rule, f"{', '.join(most)} or {last}")
+        object.__setattr__(self, "rule", RuleName(self.rule))
         _require(len(self.prompt_ids) >= 1, "prompt_ids", "an empty prompt", "at least one token")
         _require(0 <= self.seed < 2**64, "seed", self.seed, "from 0 to 2^64 - 1")
         _require(0 <= self.branch < 2**64, "branch", self.branch, "from 0 to 2^64 - 1")

@@ -21,7 +21,7 @@ from transformers import GenerationConfig
 from specdec_core.decoding.baseline import decode_plain, prefill_plain
 from specdec_core.decoding.decoder import Decoder
 from specdec_core.decoding.record import FullRecorder, NoRecorder
-from specdec_core.decoding.types import Round, RoundSettings, RunSettings, Sampling, Verdict
+from specdec_core.decoding.types import Round, RoundSettings, RuleName, RunSettings, Sampling, Verdict
 from specdec_core.drafting.model import ModelDrafter
 from specdec_core.models.loading import Pair
 from specdec_core.traces.trace import CostTable
@@ -63,8 +63,8 @@ class Mode(StrEnum):
     SAMPLED = "sampled"
 
     @property
-    def rule(self) -> str:
-        return "greedy" if self is Mode.GREEDY else "speculative sampling"
+    def rule(self) -> RuleName:
+        return RuleName.GREEDY if self is Mode.GREEDY else RuleName.SPECULATIVE_SAMPLING
 
     @property
     def sampling(self) -> Sampling:

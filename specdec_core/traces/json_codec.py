@@ -19,6 +19,7 @@ from specdec_core.decoding.types import (
     RoundFlags,
     RoundSettings,
     RoundTimes,
+    RuleName,
     RunSettings,
     Sampling,
     Source,
@@ -57,8 +58,6 @@ __all__ = ["FORMAT", "TraceError", "dumps", "loads"]
 
 FORMAT = "speculative decoding trace"
 """The first field of every trace, so that a file says what it is."""
-RULES = ("speculative sampling", "greedy", "exact match")
-"""The verification rules that a trace of this version may name."""
 MOST_BYTES = 128 * 2**20
 # What a few characters of JSON become in memory can be twenty times as large, so their number is bounded too.
 MOST_LISTS = 2**21
@@ -177,7 +176,7 @@ RUN = Record(
     RunSettings,
     {
         "prompt_ids": Items(Integer(), LONGEST_SEQUENCE),
-        "rule": Choice(RULES),
+        "rule": Choice(RuleName),
         "seed": Key(),
         "branch": Key(),
         "max_new_tokens": Integer(1),

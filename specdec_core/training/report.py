@@ -13,7 +13,7 @@ from statistics import mean, median
 
 from specdec_core.decoding.baseline import decode_plain
 from specdec_core.decoding.decoder import Decoder
-from specdec_core.decoding.types import Round, RoundSettings, RunSettings, Sampling
+from specdec_core.decoding.types import Round, RoundSettings, RuleName, RunSettings, Sampling
 from specdec_core.drafting.model import ModelDrafter
 from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import Pair
@@ -30,9 +30,9 @@ NEW_TOKENS = 64
 TIMED_PROMPTS = 6
 SAMPLE_TOKENS = 300
 SETTINGS = {
-    "temperature 1": ("speculative sampling", Sampling(temperature=1.0)),
-    "temperature 0.7": ("speculative sampling", Sampling(temperature=0.7)),
-    "greedy": ("greedy", Sampling(temperature=0.0)),
+    "temperature 1": (RuleName.SPECULATIVE_SAMPLING, Sampling(temperature=1.0)),
+    "temperature 0.7": (RuleName.SPECULATIVE_SAMPLING, Sampling(temperature=0.7)),
+    "greedy": (RuleName.GREEDY, Sampling(temperature=0.0)),
 }
 
 
@@ -90,7 +90,7 @@ def pair_of(workshop: Workshop, draft: str) -> Pair:
     return load_spec(spec, "cpu")
 
 
-def measure_acceptance(pair: Pair, prompts: Sequence[str], rule: str, sampling: Sampling) -> Acceptance:
+def measure_acceptance(pair: Pair, prompts: Sequence[str], rule: RuleName, sampling: Sampling) -> Acceptance:
     """Run every prompt to its end and take means over all tested places."""
     rounds = [
         done for seed, prompt in enumerate(prompts) for done in _rounds(pair, prompt, rule, sampling, seed)
@@ -110,13 +110,13 @@ def summarise(rounds: Sequence[Round]) -> Acceptance:
     )
 
 
-def _rounds(pair: Pair, prompt: str, rule: str, sampling: Sampling, seed: int) -> list[Round]:
+def _rounds(pair: Pair, prompt: str, rule: RuleName, sampling: Sampling, seed: int) -> list[Round]:
     decoder = Decoder(pair.target(), ModelDrafter(pair.draft(), "draft"), _run(pair, prompt, rule, seed))
     decoder.prefill()
     return list(decoder.rounds(RoundSettings(GAMMA, sampling)))
 
 
-def _run(pair: Pair, prompt: str, rule: str, seed: int, tokens: int = NEW_TOKENS) -> RunSettings:
+def _run(pair: Pair, prompt: str, rule: RuleName, seed: int, tokens: int = NEW_TOKENS) -> RunSettings:
     return RunSettings(pair.encode(prompt), rule=rule, seed=seed, max_new_tokens=tokens, end_ids=pair.end_ids)
 
 
@@ -128,9 +128,9 @@ def measure_cost(pair: Pair, prompts: Sequence[str]) -> Cost:
     busy = os.getloadavg()[0] > pair.machine.threads + 0.5
     steps, passes = [], []
     for seed, prompt in enumerate(prompts):
-        rounds = _rounds(pair, prompt, "speculative sampling", Sampling(), seed)
+        rounds = _rounds(pair, prompt, RuleName.SPECULATIVE_SAMPLING, Sampling(), seed)
         steps += [step for done in rounds for step in done.times.draft]
-        run = _run(pair, prompt, "speculative sampling", seed)
+        run = _run(pair, prompt, RuleName.SPECULATIVE_SAMPLING, seed)
         passes += [token.seconds for token in decode_plain(pair.target(), run, Sampling())]
     draft, target = median(steps), median(passes)
     machine = pair.machine
@@ -139,7 +139,7 @@ def measure_cost(pair: Pair, prompts: Sequence[str]) -> Cost:
 
 def sample_text(pair: Pair, prompt: str, seed: int, sampling: Sampling) -> str:
     """A prompt and the target's own continuation of at most 300 tokens."""
-    run = _run(pair, prompt, "speculative sampling", seed, SAMPLE_TOKENS)
+    run = _run(pair, prompt, RuleName.SPECULATIVE_SAMPLING, seed, SAMPLE_TOKENS)
     ids = [token.id for token in decode_plain(pair.target(), run, sampling)]
     return pair.tokenizer.decode([*run.prompt_ids, *ids], skip_special_tokens=True)
 

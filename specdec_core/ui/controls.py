@@ -10,6 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from specdec_core.decoding.types import RuleName
 from specdec_core.models.registry import PAIRS
 from specdec_core.traces import json_codec
 from specdec_core.ui import actions, session
@@ -21,7 +22,6 @@ from specdec_core.ui.settings import (
     MAX_TOP_K,
     MIN_TOP_P,
     PROMPT_LIMIT,
-    RULES,
     link,
 )
 
@@ -60,7 +60,7 @@ def _new_run() -> None:
         on_change=_take_example,
     )
     rule = session.key("rule")
-    st.selectbox("Rule", RULES, format_func=str.capitalize, key=rule)
+    st.selectbox("Rule", tuple(RuleName), format_func=str.capitalize, key=rule)
     seed, most = st.columns(2, gap="small")
     seed.number_input("Seed", 0, MAX_SEED, key=session.key("seed"), step=1)
     tokens = session.key("max_tokens")
@@ -81,7 +81,7 @@ def _from_next_round() -> None:
     stepping = state.live and state.mode == "paused" and not state.trace.end
     _heading(f"From round {len(state.trace.rounds) + 1} on" if stepping else "From the next round on")
     st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"))
-    reason = _GREEDY_REASON if _rule_in_force() == "greedy" else ""
+    reason = _GREEDY_REASON if _rule_in_force() == RuleName.GREEDY else ""
     _sampling("Temperature", "temperature", 0.0, MAX_TEMPERATURE, 0.05, reason)
     left, right = st.columns(2, gap="small")
     with left:

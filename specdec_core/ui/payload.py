@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from specdec_core.decoding.types import Places, Round, RoundTimes, Source, Verdict
+from specdec_core.decoding.types import Places, Round, RoundTimes, RuleName, Source, Verdict
 from specdec_core.text.display import label, running_text
 from specdec_core.traces.trace import Trace
 from specdec_core.ui import place_words as words
@@ -200,7 +200,7 @@ def _known(trace: Trace, item: Round, place: int) -> dict[int, tuple[float, floa
     known: dict[int, tuple[float, float | None]] = {}
     if place < len(item.drafted):
         # The top tokens of an argmax law come with the softmax behind it, and so must this one.
-        argmax = _rule(trace, item) == words.GREEDY
+        argmax = _rule(trace, item) == RuleName.GREEDY
         p, q = (full.soft_p, full.soft_q) if argmax else (full.p, full.q)
         known[int(item.drafted[place])] = (float(p[place]), float(q[place]))
     for top in (full.top_target, full.top_draft, full.top_residual):
@@ -226,7 +226,7 @@ def _strip(trace: Trace, item: Round, place: int, known: dict, ids: Sequence[int
     The drawn token's segment and the dart lie where they are; the tokens known by name keep
     their width and their side of it, and all others fill the outer ends (id −1).
     """
-    if _rule(trace, item) == words.GREEDY:
+    if _rule(trace, item) == RuleName.GREEDY:
         return None
     full, own = item.places, int(item.places.replacement[place])
     low, high = (float(edge) for edge in full.replacement_interval[place])
@@ -262,12 +262,12 @@ def _note(trace: Trace, item: Round, place: int) -> str:
     full = item.places
     own = f"“{_label(trace, full.replacement[place])}”"
     u = f"dice {full.correct_u[place]:.2f}"
-    if _rule(trace, item) == words.GREEDY:
+    if _rule(trace, item) == RuleName.GREEDY:
         return f"The target's most probable token here is {own}."
     if place == len(item.drafted):
         lands = "lands" if Source.BONUS in item.sources else "would land"
         return f"The target's whole distribution is the law here: {u} {lands} on {own}."
-    if _rule(trace, item) == words.EXACT_MATCH:
+    if _rule(trace, item) == RuleName.EXACT_MATCH:
         chance = f"Two independent draws agree here with chance {full.expected[place]:.2f}, Σ p·q."
         return f"{chance} The target draws from its whole distribution: {u} lands on {own}."
     beta = float(full.overlap[place])
@@ -307,9 +307,9 @@ def _survivors(rounds: Sequence[Round]) -> list[list[list[int]]]:
     return out
 
 
-def _rule(trace: Trace, item: Round) -> str:
+def _rule(trace: Trace, item: Round) -> RuleName:
     """The rule as a reader should see it: at temperature 0 every rule compares with the argmax."""
-    return words.GREEDY if item.settings.sampling.temperature == 0 else trace.run.rule
+    return RuleName.GREEDY if item.settings.sampling.temperature == 0 else trace.run.rule
 
 
 def _flag_words(item: Round) -> str | None:
@@ -322,7 +322,7 @@ def _flag_words(item: Round) -> str | None:
     return f"{', '.join(found)}: not counted in speeds" if found else None
 
 
-def _sentence(rule: str) -> str:
+def _sentence(rule: RuleName) -> str:
     wrong = "only not the target's own choice" if rule in words.OWN_CHOICE else "only over-proposed"
     return f"Every round ends in one token from the target itself; rejected does not mean wrong, {wrong}."
 

@@ -7,10 +7,9 @@ what is written to agree with the verdict: a kept token never stands beside "kep
 
 from dataclasses import dataclass
 
-from specdec_core.decoding.types import Source, Verdict
+from specdec_core.decoding.types import RuleName, Source, Verdict
 
-GREEDY, EXACT_MATCH = "greedy", "exact match"
-OWN_CHOICE = {GREEDY: "target's choice", EXACT_MATCH: "target's own draw"}
+OWN_CHOICE = {RuleName.GREEDY: "target's choice", RuleName.EXACT_MATCH: "target's own draw"}
 """How a rule that compares tokens, and not probabilities, calls what it compares with."""
 
 _VERDICTS = {
@@ -115,7 +114,7 @@ def choice_words(drafted: Drafted, rule: str) -> dict[str, str | None]:
     }
 
 
-def said(drafted: Drafted, rule: str) -> str:
+def said(drafted: Drafted, rule: RuleName) -> str:
     """One place for a screen reader: ``place 3, "·the", accepted, draft 34.1 %, target 25.1 %``."""
     start = f'place {drafted.place}, "{drafted.label}", {_SAID[drafted.verdict]}'
     if rule in OWN_CHOICE:

@@ -9,16 +9,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from urllib.parse import urlencode
 
-from specdec_core.decoding.types import RoundSettings, Sampling
+from specdec_core.decoding.types import RoundSettings, RuleName, Sampling
 
 PROMPT_LIMIT = 2000
 """Characters of a prompt. A link carries no more than this either."""
 
 MAX_GAMMA, MAX_TEMPERATURE, MAX_TOP_K, MAX_TOKENS, MAX_SEED = 16, 2.0, 200, 512, 2**32 - 1
 MIN_TOP_P = 0.05
-
-RULES = ("speculative sampling", "greedy", "exact match")
-"""The verification rules on offer, keys of ``decoding.rules.RULES``; named here without torch."""
 
 _BOUNDS = {
     "seed": (0, MAX_SEED),
@@ -42,7 +39,7 @@ class Settings:
     pair: str = "embedded"
     prompt: str = "Once upon a time there was a king who had three sons"
     seed: int = 17
-    rule: str = "speculative sampling"
+    rule: RuleName = RuleName.SPECULATIVE_SAMPLING
     max_tokens: int = 64
     gamma: int = 5
     temperature: float = 0.8
@@ -89,7 +86,7 @@ def _clean(name: str, value: object, default: object, pairs: tuple[str, ...]) ->
     if name == "pair":
         return value if value in pairs else default
     if name == "rule":
-        return value if value in RULES else default
+        return RuleName(value) if value in tuple(RuleName) else default
     if name == "prompt":
         return value[:PROMPT_LIMIT] if isinstance(value, str) else default
     low, high = _BOUNDS[name]

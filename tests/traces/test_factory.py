@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from specdec_core.decoding.types import EndReason, Source, Verdict
+from specdec_core.decoding.types import EndReason, RuleName, Source, Verdict
 from tests.traces.factory import make_round, make_trace
 from tests.traces.laws import END_ID
 
-RULES = ("speculative sampling", "greedy", "exact match")
 
-
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", RuleName)
 @pytest.mark.parametrize("seed", range(3))
 def test_verdicts_follow_from_the_record(rule, seed):
     for item in make_trace(rule=rule, seed=seed).rounds:
@@ -22,7 +20,7 @@ def test_verdicts_follow_from_the_record(rule, seed):
         assert np.array_equal(passed[tested], item.verdicts[tested] == Verdict.ACCEPTED)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", RuleName)
 def test_uniforms_lie_in_the_intervals_they_hit(rule):
     for item in make_trace(rule=rule).rounds:
         places = item.places

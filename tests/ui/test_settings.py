@@ -6,7 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specdec_core.ui.settings import DEFAULT, MAX_GAMMA, PROMPT_LIMIT, RULES, Settings, cleaned, link
+from specdec_core.decoding.types import RuleName
+from specdec_core.ui.settings import DEFAULT, MAX_GAMMA, PROMPT_LIMIT, Settings, cleaned, link
 
 PAIRS = ("embedded", "embedded-weak")
 
@@ -18,7 +19,7 @@ valid = st.builds(
     pair=st.sampled_from(PAIRS),
     prompt=st.text(st.characters(exclude_categories=["Cs"]), max_size=50),
     seed=st.integers(0, 2**32 - 1),
-    rule=st.sampled_from(RULES),
+    rule=st.sampled_from(RuleName),
     max_tokens=st.integers(1, 512),
     gamma=st.integers(0, MAX_GAMMA),
     temperature=st.floats(0, 2),
@@ -30,7 +31,7 @@ valid = st.builds(
 @given(st.dictionaries(names, anything))
 def test_any_values_become_settings_that_a_round_accepts(raw):
     settings = cleaned(raw, PAIRS)
-    assert settings.pair in PAIRS and settings.rule in RULES
+    assert settings.pair in PAIRS and settings.rule in RuleName
     assert len(settings.prompt) <= PROMPT_LIMIT
     assert 0 <= settings.round.gamma <= MAX_GAMMA
     assert 1 <= settings.max_tokens <= 512 and isinstance(settings.max_tokens, int)
