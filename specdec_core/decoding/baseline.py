@@ -5,7 +5,7 @@ greedy speculation gives greedy plain decoding's.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 
 import torch
@@ -14,7 +14,6 @@ from .cache import SequenceModel
 from .checks import check_logits
 from .draws import Draws, draw
 from .filters import law
-from .rules import RULES
 from .types import EndReason, RunSettings, Sampling, Stop
 
 
@@ -55,9 +54,7 @@ def decode_plain(
         stop: text condition, as in ``Decoder``.
     """
     ids, draws = list(run.prompt_ids), Draws(run.seed, run.branch)
-    if RULES[run.rule].greedy:
-        sampling = replace(sampling, temperature=0.0)
-    end = None
+    sampling, end = run.in_force(sampling), None
     while end is None:
         started = perf_counter()
         token, u = _next(target, ids, sampling, draws)

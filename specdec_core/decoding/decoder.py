@@ -144,7 +144,7 @@ class Decoder:
 
     def _round(self, settings: RoundSettings, flags: RoundFlags) -> Round:
         started = perf_counter()
-        sampling = self._law_settings(settings.sampling)
+        sampling = self._run.in_force(settings.sampling)
         proposal = self._draft(settings.gamma, sampling)
         drafted = perf_counter()
         logits = self._verify(proposal)
@@ -177,9 +177,6 @@ class Decoder:
             draft_cache=self._drafter.length,
             places=places,
         )
-
-    def _law_settings(self, sampling: Sampling) -> Sampling:
-        return replace(sampling, temperature=0.0) if self._rule.greedy else sampling
 
     def _draft(self, gamma: int, sampling: Sampling) -> Proposal:
         # One place is left for the target's own token, which every round ends in.

@@ -32,7 +32,7 @@ def law(logits: Tensor, sampling: Sampling, prefix: Sequence[int] = (), path: Se
         tensor([[1., 0., 0.]], dtype=torch.float64)
     """
     scores = penalised(logits, sampling.repetition_penalty, prefix, path)
-    if sampling.temperature == 0.0:
+    if sampling.greedy:
         return one_hot(scores.argmax(-1), scores.shape[-1])
     scores = scores.double() / sampling.temperature
     for keep in _filters(sampling):

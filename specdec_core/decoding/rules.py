@@ -38,14 +38,12 @@ class Rule:
             the correction at each of k drafted places. A bonus is always drawn from p.
         expected: (draft_probs [K, V], target_probs [K, V]) -> float64 [K], chance that a
             token drawn from the draft passes.
-        greedy: the target's law is its argmax, whatever the sampling settings say.
     """
 
     name: RuleName
     accept: Accept
     replacement: Replacement
     expected: Expected
-    greedy: bool = False
 
 
 def ratio_accept(
@@ -153,7 +151,7 @@ RULES: dict[RuleName, Rule] = {
     rule.name: rule
     for rule in (
         Rule(RuleName.SPECULATIVE_SAMPLING, ratio_accept, residual, overlap),
-        Rule(RuleName.GREEDY, greedy_accept, target_argmax, argmax_chance, greedy=True),
+        Rule(RuleName.GREEDY, greedy_accept, target_argmax, argmax_chance),
         Rule(RuleName.EXACT_MATCH, exact_match_accept, target_law, match_chance),
     )
 }

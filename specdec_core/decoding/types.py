@@ -8,7 +8,7 @@ tensors, so that a recorded round can be stored, sent and compared.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 
 import numpy as np
@@ -92,6 +92,11 @@ class Sampling:
     min_p: float = 0.0
     repetition_penalty: float = 1.0
 
+    @property
+    def greedy(self) -> bool:
+        """Whether the law puts all mass on the most probable token."""
+        return self.temperature == 0.0
+
     def __post_init__(self) -> None:
         _require(0.0 <= self.temperature <= 100.0, "temperature", self.temperature, "from 0 to 100")
         _require(self.top_k >= 0, "top_k", self.top_k, "0 (off) or more")
@@ -155,6 +160,15 @@ class RunSettings:
         _require(0 <= self.seed < 2**64, "seed", self.seed, "from 0 to 2^64 - 1")
         _require(0 <= self.branch < 2**64, "branch", self.branch, "from 0 to 2^64 - 1")
         _require(self.max_new_tokens >= 1, "max_new_tokens", self.max_new_tokens, "1 or more")
+
+    def in_force(self, sampling: Sampling) -> Sampling:
+        """What really shapes both laws: the greedy rule is temperature 0, whatever is set.
+
+        Example:
+            >>> RunSettings((1,), RuleName.GREEDY).in_force(Sampling(0.8, top_k=5))
+            Sampling(temperature=0.0, top_k=5, top_p=1.0, min_p=0.0, repetition_penalty=1.0)
+        """
+        return replace(sampling, temperature=0.0) if self.rule is RuleName.GREEDY else sampling
 
 
 Stop = Callable[[Sequence[int]], tuple[int, EndReason] | None]

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from specdec_core.decoding.types import RuleName
 from specdec_core.figures.palette import Palette
 from specdec_core.figures.style import NO_VALUE, axis, coloured, empty, figure, note, small
 from specdec_core.traces import metrics
@@ -146,8 +145,7 @@ def _conditions(trace: Trace, both: metrics.Race) -> str:
 
 def _drawn(trace: Trace) -> bool:
     """Whether tokens were drawn, so that the two texts differ."""
-    greedy = trace.run.rule == RuleName.GREEDY
-    return not greedy and any(item.settings.sampling.temperature > 0 for item in trace.rounds)
+    return not all(trace.run.in_force(item.settings.sampling).greedy for item in trace.rounds)
 
 
 def _alt(both: metrics.Race, joint: _Joint | None, timed: bool) -> str:

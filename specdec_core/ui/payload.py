@@ -309,7 +309,7 @@ def _survivors(rounds: Sequence[Round]) -> list[list[list[int]]]:
 
 def _rule(trace: Trace, item: Round) -> RuleName:
     """The rule as a reader should see it: at temperature 0 every rule compares with the argmax."""
-    return RuleName.GREEDY if item.settings.sampling.temperature == 0 else trace.run.rule
+    return RuleName.GREEDY if trace.run.in_force(item.settings.sampling).greedy else trace.run.rule
 
 
 def _flag_words(item: Round) -> str | None:

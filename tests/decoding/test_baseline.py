@@ -3,7 +3,7 @@
 import pytest
 
 from specdec_core.decoding.baseline import decode_plain, prefill_plain
-from specdec_core.decoding.types import EndReason, RunSettings, Sampling
+from specdec_core.decoding.types import EndReason, RuleName, RunSettings, Sampling
 from tests.decoding.toys import ToyModel, contextual, run_toy, scripted, tokens
 
 
@@ -50,3 +50,14 @@ def test_it_ends_where_and_why_it_should(options, emitted, end):
     found = plain(scripted([0, 1, 2, 3, 4], 5), 5, rule="greedy", **options)
     assert [token.id for token in found] == emitted
     assert [token.end for token in found] == [None] * (len(emitted) - 1) + [end]
+
+
+@pytest.mark.parametrize("rule", RuleName)
+def test_the_greedy_rule_and_temperature_0_are_one_law(rule):
+    """However it is asked for, plain decoding and speculation take the target's argmax."""
+    limits = {"seed": 5, "max_new_tokens": 30}
+    warm, cold = Sampling(1.3, top_k=4), Sampling(0.0, top_k=4)
+    expected = [token.id for token in plain(contextual(1, 7), 7, warm, rule=RuleName.GREEDY, **limits)]
+    assert [token.id for token in plain(contextual(1, 7), 7, cold, rule=rule, **limits)] == expected
+    for how in ({"rule": RuleName.GREEDY, "sampling": warm}, {"rule": rule, "sampling": cold}):
+        assert tokens(run_toy(contextual(1, 7), contextual(2, 7), 7, 4, **how, **limits)) == expected
