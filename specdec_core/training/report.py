@@ -9,12 +9,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean
 
 from specdec_core.decoding.baseline import decode_plain
 from specdec_core.decoding.decoder import Decoder
 from specdec_core.decoding.types import Round, RoundSettings, RuleName, RunSettings, Sampling
 from specdec_core.drafting.model import ModelDrafter
+from specdec_core.experiments.costs import measure_costs
 from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import Pair
 from specdec_core.models.registry import PairSpec
@@ -27,7 +28,7 @@ GAMMA = 4
 PROMPTS = 20
 PROMPT_WORDS = 12
 NEW_TOKENS = 64
-TIMED_PROMPTS = 6
+COST_REPEATS = 101
 SAMPLE_TOKENS = 300
 SETTINGS = {
     "temperature 1": (RuleName.SPECULATIVE_SAMPLING, Sampling(temperature=1.0)),
@@ -120,21 +121,11 @@ def _run(pair: Pair, prompt: str, rule: RuleName, seed: int, tokens: int = NEW_T
     return RunSettings(pair.encode(prompt), rule=rule, seed=seed, max_new_tokens=tokens, end_ids=pair.end_ids)
 
 
-def measure_cost(pair: Pair, prompts: Sequence[str]) -> Cost:
-    """Time draft steps inside rounds and target passes of plain decoding, prompt by prompt.
-
-    The two take turns, so that a disturbance of the machine falls on both.
-    """
+def measure_cost(pair: Pair) -> Cost:
+    """What the app's own cost table says of one draft step and of one target pass for one token."""
     busy = os.getloadavg()[0] > pair.machine.threads + 0.5
-    steps, passes = [], []
-    for seed, prompt in enumerate(prompts):
-        rounds = _rounds(pair, prompt, RuleName.SPECULATIVE_SAMPLING, Sampling(), seed)
-        steps += [step for done in rounds for step in done.times.draft]
-        run = _run(pair, prompt, RuleName.SPECULATIVE_SAMPLING, seed)
-        passes += [token.seconds for token in decode_plain(pair.target(), run, Sampling())]
-    draft, target = median(steps), median(passes)
-    machine = pair.machine
-    return Cost(1e3 * target, 1e3 * draft, draft / target, machine.threads, machine.processor, busy)
+    table, machine = measure_costs(pair, tokens=(1,), repeats=COST_REPEATS), pair.machine
+    return Cost(1e3 * table.target[0], 1e3 * table.draft, table.c, machine.threads, machine.processor, busy)
 
 
 def sample_text(pair: Pair, prompt: str, seed: int, sampling: Sampling) -> str:
@@ -166,7 +157,7 @@ def measure(workshop: Workshop, drafts: Sequence[str]) -> dict:
 
 def _measure_pair(pair: Pair, prompts: Sequence[str]) -> dict:
     acceptance = {name: asdict(measure_acceptance(pair, prompts, *how)) for name, how in SETTINGS.items()}
-    return {"acceptance": acceptance, "cost": asdict(measure_cost(pair, prompts[:TIMED_PROMPTS]))}
+    return {"acceptance": acceptance, "cost": asdict(measure_cost(pair))}
 
 
 def write_report(path: Path, result: dict) -> None:

@@ -1,14 +1,17 @@
 """The report counts tested places only, and the cards quote the report."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from specdec_core.traces.trace import CostTable
+from specdec_core.training import report
 from specdec_core.training.cards import BOOKS, card, header, training_words
 from specdec_core.training.distil import Material
-from specdec_core.training.report import summarise, write_report
+from specdec_core.training.report import COST_REPEATS, summarise, write_report
 from specdec_core.training.shapes import DRAFT
-from tests.traces.factory import make_round
+from tests.traces.factory import make_round, make_trace
 
 
 def test_means_are_taken_over_tested_places():
@@ -80,3 +83,13 @@ def test_a_report_is_written_whole(tmp_path):
     write_report(tmp_path / "report.json", REPORT)
     assert json.loads((tmp_path / "report.json").read_text()) == REPORT
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_a_draft_costs_in_the_cards_what_it_costs_in_the_app(monkeypatch):
+    """c has one home: the report only converts what the app's cost table says."""
+    table = CostTable((1,), (0.006,), draft=0.0009, context=96, repeats=COST_REPEATS)
+    monkeypatch.setattr(report, "measure_costs", lambda pair, tokens, repeats: table)
+    pair = SimpleNamespace(machine=make_trace().machine)
+    cost = report.measure_cost(pair)
+    assert (cost.target_ms, cost.draft_ms, cost.c) == pytest.approx((6.0, 0.9, table.c))
+    assert (cost.threads, cost.processor) == (pair.machine.threads, pair.machine.processor)
