@@ -80,22 +80,41 @@ def draw(probs: Tensor, u: float) -> int:
     return int(torch.searchsorted(cumulative, threshold, right=True))
 
 
-def intervals(probs: Tensor, ids: Tensor) -> np.ndarray:
+def draw_each(cumulative: Tensor, u: np.ndarray) -> Tensor:
+    """``draw`` for each row of a batch, with a uniform of its own.
+
+    Args:
+        cumulative: float64 [P, V], cumulative sums of one distribution a row.
+        u: float64 [P].
+
+    Returns:
+        int64 [P].
+
+    Example:
+        >>> draw_each(torch.tensor([[0.5, 1.0], [0.2, 1.0]], dtype=torch.float64), np.array([0.4, 0.4]))
+        tensor([0, 1])
+    """
+    thresholds = cumulative[:, -1:] * torch.from_numpy(u).to(cumulative.device).unsqueeze(-1)
+    return torch.searchsorted(cumulative, thresholds, right=True).squeeze(-1)
+
+
+def intervals(probs: Tensor, cumulative: Tensor, ids: Tensor) -> np.ndarray:
     """The stretch [lo, hi) of the cumulative distribution that draws each token.
 
     Args:
         probs: float64 [P, V], one distribution a row, rows of mass above 0.
+        cumulative: float64 [P, V], their cumulative sums.
         ids: int64 [P], one token a row.
 
     Returns:
         float64 [P, 2]; ``draw(probs[i], u) == ids[i]`` just when lo ≤ u < hi, up to rounding.
 
     Example:
-        >>> intervals(torch.tensor([[0.5, 0.25, 0.25]], dtype=torch.float64), torch.tensor([1]))
+        >>> probs = torch.tensor([[0.5, 0.25, 0.25]], dtype=torch.float64)
+        >>> intervals(probs, probs.cumsum(-1), torch.tensor([1]))
         array([[0.5 , 0.75]])
     """
-    cumulative = probs.cumsum(-1)
-    high = cumulative.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
-    low = high - probs.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
-    total = cumulative[:, -1]
-    return torch.stack([low / total, high / total], dim=-1).cpu().numpy()
+    tokens = ids.unsqueeze(-1)
+    high = cumulative.gather(-1, tokens)
+    low = high - probs.gather(-1, tokens)
+    return (torch.cat([low, high], dim=-1) / cumulative[:, -1:]).cpu().numpy()

@@ -6,20 +6,21 @@ of a round, so everything is computed for all places at once.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .draws import intervals
+from .draws import draw_each, intervals
 from .filters import soft
 from .proposal import Proposal
 from .rules import Rule, lacks_residual, overlap, residual
 from .types import TOP, Places, Sampling, TopTokens
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Evidence:
     """All that one round knows about its K + 1 places.
 
@@ -52,6 +53,32 @@ class Evidence:
         row = slice(place, place + 1)
         return self.rule.replacement(self.draft_probs[row], self.target_probs[row])[0]
 
+    @property
+    def drafted_probs(self) -> Tensor:
+        """p at the places that have a draft; float64 [K, V]."""
+        return self.target_probs[: len(self.ids)]
+
+    @cached_property
+    def residual(self) -> Tensor:
+        """(p − q)₊ renormalised at each drafted place, whatever the rule; float64 [K, V]."""
+        return residual(self.draft_probs, self.drafted_probs)
+
+    @cached_property
+    def overlap(self) -> Tensor:
+        """β of each drafted place; float64 [K]."""
+        return overlap(self.draft_probs, self.drafted_probs)
+
+    def replacement_laws(self) -> Tensor:
+        """The law of the target's own token at every place; float64 [K+1, V]."""
+        # The ratio test's corrections come from the residual, which the record needs anyway.
+        shared = self.rule.replacement is residual
+        drafted = self.residual if shared else self.rule.replacement(self.draft_probs, self.drafted_probs)
+        return torch.cat([drafted, self.target_probs[len(self.ids) :]])
+
+    def expected(self) -> Tensor:
+        """Chance that the rule keeps a draft drawn at each place; float64 [K]."""
+        shared = self.rule.expected is overlap
+        return self.overlap if shared else self.rule.expected(self.draft_probs, self.drafted_probs)
 
 class Recorder(Protocol):
     """Makes a record of a round's evidence, or none."""
@@ -72,32 +99,34 @@ class FullRecorder:
     def record(self, evidence: Evidence) -> Places:
         count = len(evidence.ids)
         q, p = evidence.draft_probs, evidence.target_probs
-        drafted = evidence.ids.unsqueeze(-1)
         soft_q, soft_p = _softs(evidence)
         # An argmax law is one-hot; what a reader wants to see then is the softmax behind it.
-        seen_q, seen_p = (soft_q, soft_p) if evidence.sampling.temperature == 0.0 else (q, p)
-        replacement_laws = torch.cat([evidence.rule.replacement(q, p[:count]), p[count:]])
-        replacement = _draws(replacement_laws, evidence.correct_u)
-        target_entropy = torch.special.entr(seen_p).sum(-1)
-        top_target, top_draft, top_residual = _tops(seen_p, seen_q)
+        hidden = evidence.sampling.temperature == 0.0
+        seen_q, seen_p = (soft_q, soft_p) if hidden else (q, p)
+        left = residual(seen_q, seen_p[:count]) if hidden else evidence.residual
+        own_p, own_q = _own(p, evidence.ids), _own(q, evidence.ids)
+        own_soft_p = own_p if soft_p is p else _own(soft_p, evidence.ids)
+        replacement, stretches = _drawn(evidence)
+        draft_entropy, target_entropy, kl = _information(seen_q, seen_p)
+        top_target, top_draft, top_residual = _tops(seen_p, seen_q, left)
         return Places(
-            p=_column(p[:count], drafted),
-            q=_column(q, drafted),
-            soft_p=_column(soft_p[:count], drafted),
-            soft_q=_column(soft_q, drafted),
+            p=_column(own_p),
+            q=_column(own_q),
+            soft_p=_column(own_soft_p),
+            soft_q=_column(own_q if soft_q is q else _own(soft_q, evidence.ids)),
             draft_u=evidence.proposal.u,
             accept_u=evidence.accept_u,
             correct_u=evidence.correct_u,
-            replacement=_numpy(replacement).astype(np.int32),
-            draft_interval=intervals(q, evidence.ids),
-            replacement_interval=intervals(replacement_laws, replacement),
-            overlap=_numpy(overlap(q, p[:count])),
-            expected=_numpy(evidence.rule.expected(q, p[:count])),
-            residual_fallback=_numpy(lacks_residual(q, p[:count])),
-            target_entropy=_numpy(target_entropy),
-            draft_entropy=_numpy(torch.special.entr(seen_q).sum(-1)),
-            kl=_numpy(-target_entropy[:count] - torch.xlogy(seen_p[:count], seen_q).sum(-1)),
-            rank=_ranks(soft_p[:count], drafted),
+            replacement=replacement,
+            draft_interval=stretches[:count],
+            replacement_interval=stretches[count:],
+            overlap=_numpy(evidence.overlap),
+            expected=_numpy(evidence.expected()),
+            residual_fallback=_numpy(lacks_residual(q, evidence.drafted_probs)),
+            target_entropy=target_entropy,
+            draft_entropy=draft_entropy,
+            kl=kl,
+            rank=_ranks(soft_p[:count], own_soft_p, evidence.ids),
             gap=_gap(evidence.target_logits),
             top_target=top_target,
             top_draft=top_draft,
@@ -105,38 +134,67 @@ class FullRecorder:
         )
 
 
-def _tops(p: Tensor, q: Tensor) -> tuple[TopTokens, TopTokens, TopTokens]:
+def _drawn(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """The target's own token at every place, and the interval behind each token drawn.
+
+    Returns:
+        int32 [K+1]; float64 [2K+1, 2], the K drafted tokens' intervals before the replacements'.
+    """
+    count = len(evidence.ids)
+    laws = torch.cat([evidence.draft_probs, evidence.replacement_laws()])
+    cumulative = laws.cumsum(-1)
+    tokens = draw_each(cumulative[count:], evidence.correct_u)
+    stretches = intervals(laws, cumulative, torch.cat([evidence.ids, tokens]))
+    return _numpy(tokens).astype(np.int32), stretches
+
+
+def _information(q: Tensor, p: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entropies of q and of p and the divergence KL(p‖q), in nats; float64 [K], [K+1] and [K]."""
+    count, probs = len(q), torch.cat([q, p])
+    logs = probs.log()
+    own = _expected_logs(probs, logs)
+    cross = _expected_logs(p[:count], logs[:count])
+    return -own[:count], -own[count:], own[count : 2 * count] - cross
+
+
+def _expected_logs(probs: Tensor, logs: Tensor) -> np.ndarray:
+    """Σ probs·logs of each row, where 0·log 0 = 0 and x·log 0 = −∞; float64 [P]."""
+    # Adding zero turns −0 into 0.
+    return _numpy((probs * logs).nan_to_num_(nan=0.0, neginf=-torch.inf).sum(-1)) + 0.0
+
+
+def _tops(p: Tensor, q: Tensor, left: Tensor) -> tuple[TopTokens, TopTokens, TopTokens]:
     """The most probable tokens by p, by q and by the residual, ranked in one go.
 
     Args:
-        p: float64 [K+1, V]. q: float64 [K, V].
+        p: float64 [K+1, V]. q, left: float64 [K, V], the draft's law and the residual.
     """
     # No draft was made at the last place: its row in the other two rankings is blanked below.
     last = p[-1:]
-    rankings = torch.stack([p, torch.cat([q, last]), torch.cat([residual(q, p[:-1]), last])])
-    known_q = torch.cat([q, torch.full_like(last, torch.nan)])
-    best = most_probable(rankings, min(TOP, p.shape[-1]))
-    ids = _numpy(best).astype(np.int32)
+    rankings = torch.cat([p, q, last, left, last]).unflatten(0, (3, -1))
+    values, best = most_probable(rankings, min(TOP, p.shape[-1]))
+    ids, mass = _numpy(best).astype(np.int32), _numpy(values.sum(-1))
     target = _numpy(p.expand_as(rankings).gather(-1, best))
-    draft = _numpy(known_q.expand_as(rankings).gather(-1, best))
-    rest = _numpy((1.0 - rankings.gather(-1, best).sum(-1)).clamp_min(0.0))
+    draft = np.full_like(target, np.nan)
+    draft[:, :-1] = _numpy(q.expand(3, *q.shape).gather(-1, best[:, :-1]))
+    rest = np.maximum(1.0 - mass, 0.0)
     ids[1:, -1], target[1:, -1], rest[1:, -1] = 0, np.nan, np.nan
     by_target, by_draft, by_residual = map(TopTokens, ids, target, draft, rest)
     return by_target, by_draft, by_residual
 
 
-def most_probable(probs: Tensor, size: int) -> Tensor:
-    """Ids of the ``size`` largest entries of each row, by −value, then id.
+def most_probable(probs: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The ``size`` largest entries of each row and their ids, by −value, then id.
 
     Args:
         probs: float64 [..., V].
         size: at most V.
 
     Returns:
-        int64 [..., size].
+        float64 [..., size] and int64 [..., size].
 
     Example:
-        >>> most_probable(torch.tensor([[0.1, 0.3, 0.3, 0.3]]), 2)
+        >>> most_probable(torch.tensor([[0.1, 0.3, 0.3, 0.3]]), 2)[1]
         tensor([[1, 2]])
     """
     values, ids = probs.topk(min(size + 1, probs.shape[-1]))
@@ -144,7 +202,7 @@ def most_probable(probs: Tensor, size: int) -> Tensor:
     # topk promises nothing about ties; a stable sort does, but costs more.
     if bool(tied.any()):
         ids[tied] = probs[tied].argsort(dim=-1, descending=True, stable=True)[:, : ids.shape[-1]]
-    return ids[..., :size]
+    return values[..., :size], ids[..., :size]
 
 
 def _softs(evidence: Evidence) -> tuple[Tensor, Tensor]:
@@ -159,31 +217,26 @@ def _unfiltered(sampling: Sampling) -> bool:
     return sampling == Sampling(temperature=sampling.temperature or 1.0)
 
 
-def _draws(laws: Tensor, u: np.ndarray) -> Tensor:
-    """``draws.draw`` of each row with its own uniform; int64 [P]."""
-    cumulative = laws.cumsum(-1)
-    thresholds = cumulative[:, -1:] * torch.from_numpy(u).to(laws.device).unsqueeze(-1)
-    return torch.searchsorted(cumulative, thresholds, right=True).squeeze(-1)
+def _own(probs: Tensor, ids: Tensor) -> Tensor:
+    """Each place's probability of its drafted token; float64 [K, 1]."""
+    return probs[: len(ids)].gather(-1, ids.unsqueeze(-1))
 
 
-def _ranks(probs: Tensor, ids: Tensor) -> np.ndarray:
+def _ranks(probs: Tensor, own: Tensor, ids: Tensor) -> np.ndarray:
     """How many tokens stand before each id when sorted by −probability, then id; int32 [K]."""
-    own = probs.gather(-1, ids)
-    before = (probs > own).sum(-1)
-    ties = (probs == own).sum(-1)
-    for row in (ties > 1).nonzero().flatten().tolist():
-        before[row] += (probs[row, : int(ids[row])] == own[row]).sum()
-    return _numpy(before).astype(np.int32)
+    lower = torch.arange(probs.shape[-1], device=ids.device) < ids.unsqueeze(-1)
+    before = (probs > own).logical_or_((probs == own).logical_and_(lower))
+    return _numpy(before.sum(-1)).astype(np.int32)
 
 
 def _gap(logits: Tensor) -> np.ndarray:
     """Difference of the two largest logits of each place; float64 [K+1]."""
-    best = logits.topk(2).values.double()
-    return _numpy(best[:, 0] - best[:, 1])
+    best = _numpy(logits.topk(2).values).astype(np.float64)
+    return best[:, 0] - best[:, 1]
 
 
-def _column(probs: Tensor, ids: Tensor) -> np.ndarray:
-    return _numpy(probs.gather(-1, ids).squeeze(-1))
+def _column(values: Tensor) -> np.ndarray:
+    return _numpy(values.squeeze(-1))
 
 
 def _numpy(values: Tensor) -> np.ndarray:
