@@ -10,7 +10,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from transformers.cache_utils import DynamicCache, DynamicLayer
+from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 
 class SequenceModel(Protocol):
@@ -49,8 +49,7 @@ class CachedModel:
         synchronize: waits until the device is done, so that times are true.
 
     Raises:
-        UnsupportedCache: naming the layer types that cannot be rewound, such as recurrent
-            or sliding-window layers.
+        UnsupportedCache: naming the layer types that cannot be rewound, such as recurrent ones.
 
     Example:
         >>> from transformers import LlamaConfig, LlamaForCausalLM
@@ -146,15 +145,22 @@ class GrowingLayer(DynamicLayer):
         return grown
 
 
+_REWINDABLE = (DynamicLayer, DynamicSlidingWindowLayer)
+
+
 def rewindable_cache(config, limit: int) -> DynamicCache:
     """A transformers cache whose layers grow in place, or a refusal by name.
+
+    Layers with a sliding window keep all keys here. transformers' own layer drops those that
+    left the window, and a rewind could not bring them back; what a token may see is decided by
+    the mask alone, which the model makes from its config and the number of keys.
 
     Args:
         config: the model's text config.
         limit: most tokens the cache will hold.
     """
     cache = DynamicCache(config=config)
-    foreign = sorted({type(layer).__name__ for layer in cache.layers if type(layer) is not DynamicLayer})
+    foreign = sorted({type(layer).__name__ for layer in cache.layers if type(layer) not in _REWINDABLE})
     if foreign:
         raise UnsupportedCache(
             f"this model keeps {', '.join(foreign)}, which cannot be rewound after a rejected draft"

@@ -1,6 +1,7 @@
-"""A separate, smaller language model as the draft."""
+"""A language model as the draft: a smaller one, or the target itself made cheaper."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -11,19 +12,23 @@ from specdec_core.decoding.cache import SequenceModel
 from specdec_core.decoding.checks import check_logits
 from specdec_core.decoding.draws import draw
 from specdec_core.decoding.filters import law
+from specdec_core.decoding.origin import Choice, Origin
 from specdec_core.decoding.proposal import DraftRequest, Proposal
-from specdec_core.decoding.types import DraftStop
+from specdec_core.decoding.types import DraftStop, Sampling
 
 
 class ModelDrafter:
-    """Draws tokens one at a time from a small model (Leviathan et al. 2023, algorithm 1).
+    """Draws tokens one at a time from a model (Leviathan et al. 2023, algorithm 1).
 
     Args:
         model: the draft with a cache of its own.
         name: shown and recorded as the draft in force.
+        choice: whether tokens are drawn from the model's law or are its argmax. Then q is
+            one-hot: the law that is handed over is always the one that picked the token.
 
-    After a round in which every draft was kept, the last of them is not in the draft's cache
-    yet. It is fed together with the next step, never by a pass of its own.
+    Tokens that are committed but not in the draft's cache yet, after a round in which every
+    draft was kept or one that another drafter proposed, are fed together with the next
+    step, never by a pass of their own.
 
     Example:
         With sequence [5, 9] committed and the cache holding [5], proposing two tokens feeds
@@ -31,9 +36,9 @@ class ModelDrafter:
         [5, 9, x], and the last drafted token is not in it.
     """
 
-    def __init__(self, model: SequenceModel, name: str) -> None:
+    def __init__(self, model: SequenceModel, name: str, choice: Choice = Choice.SAMPLED) -> None:
         self.name = name
-        self._model = model
+        self._model, self._choice = model, choice
 
     @property
     def length(self) -> int:
@@ -45,12 +50,13 @@ class ModelDrafter:
 
     def propose(self, request: DraftRequest) -> Proposal:
         limit, stop = self._room(request)
+        sampling, origin = self._law_settings(request.sampling)
         ids, logits, probs, draws, seconds = list(request.ids), [], [], [], []
         while len(probs) < limit:
             started = perf_counter()
             logits.append(self._model.feed(ids[self._model.length :], keep=1))
             check_logits(logits[-1], "draft", first=len(probs))
-            probs.append(law(logits[-1], request.sampling, ids))
+            probs.append(law(logits[-1], sampling, ids))
             draws.append(request.draws.draft(len(ids), request.round))
             ids.append(draw(probs[-1][0], draws[-1]))
             seconds.append(perf_counter() - started)
@@ -60,11 +66,18 @@ class ModelDrafter:
         if not probs:
             return Proposal.nothing(self._model.vocab_size, stop)
         drafted = tuple(ids[len(request.ids) :])
-        return Proposal(drafted, _rows(probs), _rows(logits), np.array(draws), tuple(seconds), stop)
+        return Proposal(drafted, _rows(probs), _rows(logits), np.array(draws), tuple(seconds), stop, origin)
 
     def observe(self, committed: int) -> None:
         # The newest committed token is fed with the next step, so it must not be in the cache.
         self._model.rewind(min(self._model.length, committed - 1))
+
+    def _law_settings(self, sampling: Sampling) -> tuple[Sampling, Origin]:
+        """What shapes q; at temperature 0 a draw is the argmax too."""
+        if self._choice is Choice.ARGMAX:
+            sampling = replace(sampling, temperature=0.0)
+        choice = Choice.ARGMAX if sampling.greedy else Choice.SAMPLED
+        return sampling, Origin(choice, self.name)
 
     def _room(self, request: DraftRequest) -> tuple[int, DraftStop]:
         """How many tokens fit the draft's context: the last one is drawn but never fed."""

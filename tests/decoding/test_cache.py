@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen3NextConfig
 
-from specdec_core.decoding.cache import CachedModel, UnsupportedCache
+from specdec_core.decoding.cache import CachedModel, UnsupportedCache, rewindable_cache
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +74,26 @@ def test_rewinding_to_where_the_cache_never_was_is_refused(module, length):
         model.rewind(length)
 
 
-def test_a_sliding_window_model_is_refused_by_name():
-    """B40, B44."""
+def test_a_window_of_attention_slides_on_after_any_rewind():
+    """B40, B44: keys that left the window come back into it when drafts are rejected."""
+    torch.manual_seed(0)
     config = MistralConfig(
-        vocab_size=16, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
-        num_attention_heads=2, num_key_value_heads=2, sliding_window=8,
+        vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=128, sliding_window=8, initializer_range=0.3,
     )  # fmt: skip
-    with pytest.raises(UnsupportedCache, match="Sliding"):
-        CachedModel(MistralForCausalLM(config).eval())
+    sliding = MistralForCausalLM(config).eval()
+    ids = torch.randint(0, 64, (40,), generator=torch.Generator().manual_seed(1)).tolist()
+    model, expected = CachedModel(sliding), whole(sliding, ids)
+    steps = [(0, 5, 5), (5, 8, 7), (7, 8, 8), (8, 9, 9), (9, 14, 10), (10, 30, 19), (19, 40, 40)]
+    for start, end, rewound in steps:
+        assert torch.allclose(model.feed(ids[start:end], end - start), expected[start:end], atol=1e-4)
+        model.rewind(rewound)
+    config.sliding_window = None
+    assert not torch.allclose(whole(sliding, ids)[-1], expected[-1], atol=1e-2), "the window matters here"
+
+
+def test_a_recurrent_model_is_refused_by_name():
+    """B40: a state that has moved on cannot be moved back."""
+    config = Qwen3NextConfig(vocab_size=16, hidden_size=16, num_hidden_layers=4)
+    with pytest.raises(UnsupportedCache, match="LinearAttention"):
+        rewindable_cache(config, 32)
