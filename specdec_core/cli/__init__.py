@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 COMMANDS = ("generate", "bench", "train")
 
@@ -32,9 +33,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
+class Parser(argparse.ArgumentParser):
+    """Answers a mistake in one line, not with the whole usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see --help\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; `args.run` is the command's function."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="python -m specdec_core",
         description="Speculative decoding, recorded round by round.",
     )

@@ -6,22 +6,31 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from specdec_core.cli import INTERRUPTED
 from specdec_core.cli.options import (
+    DEFAULT,
     add_pair_options,
     add_round_options,
     check_place,
     chosen_pair,
     round_settings,
 )
+from specdec_core.decoding.settings import RoundSettings, RuleName, RunSettings
+from specdec_core.decoding.types import Round, Source, Verdict
+from specdec_core.experiments import opening
+from specdec_core.text.display import label, running_text
 
 if TYPE_CHECKING:
-    from specdec_core.decoding.types import Round
     from specdec_core.experiments.live import LiveRun
     from specdec_core.traces.trace import Trace
 
 SEAM, CORRECTION, BONUS = "│", "↺", "★"
 
 LEGEND = f"{SEAM} a round begins   the target's token: {CORRECTION} after a rejection, {BONUS} after none"
+
+ROUNDS_LEGEND = """\
+a line a round: its number, its drafts, then the target's token
+✓ kept   ✕ rejected   ( ) not tested: a draft before it was rejected   [ ] not needed: the run had ended"""
 
 DRAFT, TARGET, PLAIN = "\x1b[33m", "\x1b[34m", "\x1b[0m"
 """The terminal's own yellow and blue, which its theme keeps legible."""
@@ -33,51 +42,75 @@ def add_parser(subparsers: Any) -> None:
         help="continue a prompt and show its rounds",
         description="Continues a prompt by speculative decoding, shows its rounds, and writes the trace.",
     )
-    parser.add_argument("prompt", help="the text to continue")
+    parser.add_argument(
+        "prompt", nargs="?", default=opening.PROMPT, help=f"the text to continue{DEFAULT}"
+    )
     add_pair_options(parser)
     add_round_options(parser)
-    parser.add_argument("--rule", default="speculative sampling", help="or greedy, or exact-match")
-    parser.add_argument("--seed", type=int, default=0, help="of all draws (default: %(default)s)")
-    parser.add_argument("--max-new-tokens", type=int, default=64, metavar="N", help="(default: %(default)s)")
+    rules = ", ".join(map(_option, RuleName))
+    parser.add_argument("--rule", default=_option(opening.RULE), help=f"one of: {rules}{DEFAULT}")
+    parser.add_argument("--seed", type=int, default=opening.SEED, help=f"of all draws, 0 or more{DEFAULT}")
+    parser.add_argument(
+        "--max-new-tokens", type=int, default=opening.MAX_NEW_TOKENS, metavar="N", help=f"at most{DEFAULT}"
+    )
     parser.add_argument("--rounds", action="store_true", help="also list each round with its drafts")
     parser.add_argument("--baseline", action="store_true", help="also time the target alone")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the whole trace as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    from specdec_core.decoding.checks import ModelFailure
+    """Make the run. Whatever ends it, the rounds made until then are shown and written.
 
+    Returns:
+        0, 1 if a model failed, or 130 after Ctrl+C.
+    """
     check_place(args.out)
     settings = round_settings(args)
     live = _start(args)
-    painted = sys.stdout.isatty()
     try:
-        _write(live, lambda: live.next_round(settings), painted)
-        if args.baseline:
+        code = _decode(live, settings, args.baseline)
+    finally:
+        if args.out:
+            _save(live.trace, args.out)
+    print("\n" + "\n".join(summary(live.trace, args.rounds)))
+    return code
+
+
+def _start(args: argparse.Namespace) -> "LiveRun":
+    # Checked with a prompt that stands in, so that a slip is told before the models are loaded.
+    asked = RunSettings((0,), args.rule.replace("-", " "), args.seed, max_new_tokens=args.max_new_tokens)
+
+    from specdec_core.experiments.live import LiveRun
+
+    pair = chosen_pair(args)
+    return LiveRun.start(
+        pair, args.prompt, rule=asked.rule, seed=asked.seed, max_new_tokens=asked.max_new_tokens
+    )
+
+
+def _decode(live: "LiveRun", settings: RoundSettings, baseline: bool) -> int:
+    from specdec_core.decoding.checks import ModelFailure
+
+    try:
+        _write(live, lambda: live.next_round(settings), painted=sys.stdout.isatty())
+        if baseline:
             live.measure_baseline(settings.sampling)
             live.measure_costs()
     except ModelFailure as error:
         print(f"\n{error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
-    if args.out:
-        _save(live.trace, args.out)
-    print("\n" + "\n".join(summary(live.trace, args.rounds)))
-    return 1 if live.failure else 0
+        return INTERRUPTED
+    return 0
 
 
-def _start(args: argparse.Namespace) -> "LiveRun":
-    from specdec_core.decoding.rules import RULES
-    from specdec_core.experiments.live import LiveRun
-
-    rule = args.rule.replace("-", " ")
-    if rule not in RULES:
-        raise ValueError(f"there is no rule {args.rule!r}; known rules: {', '.join(RULES)}")
-    pair = chosen_pair(args)
-    return LiveRun.start(pair, args.prompt, rule=rule, seed=args.seed, max_new_tokens=args.max_new_tokens)
+def _option(rule: RuleName) -> str:
+    """A rule as it is typed, without a space to quote."""
+    return rule.replace(" ", "-")
 
 
-def _write(live: "LiveRun", next_round: Callable[[], "Round"], painted: bool) -> None:
+def _write(live: "LiveRun", next_round: Callable[[], Round], painted: bool) -> None:
     """Print the prompt, then each round as it is made."""
     print("".join(_texts(live.trace, live.run.prompt_ids)), end="", flush=True)
     while not live.ended:
@@ -92,8 +125,6 @@ def marked_rounds(trace: "Trace", painted: bool = False) -> list[str]:
     Without the marks the rounds are the run's text, whole characters only. ``painted`` adds the
     colours of the two models for a terminal.
     """
-    from specdec_core.decoding.types import Source
-
     texts = iter(_texts(trace, trace.emitted))
     signs = {
         Source.ACCEPTED: (DRAFT, ""),
@@ -109,8 +140,6 @@ def marked_rounds(trace: "Trace", painted: bool = False) -> list[str]:
 
 
 def _texts(trace: "Trace", ids: Sequence[int]) -> list[str]:
-    from specdec_core.text.display import running_text
-
     return running_text([trace.pieces[id_] for id_ in ids])
 
 
@@ -118,6 +147,7 @@ def summary(trace: "Trace", rounds: bool) -> Iterator[str]:
     """What the run came to, in lines; each figure with its formula."""
     yield LEGEND
     if rounds:
+        yield ROUNDS_LEGEND
         yield ""
         yield from (round_line(trace, each) for each in trace.rounds)
     yield ""
@@ -125,18 +155,20 @@ def summary(trace: "Trace", rounds: bool) -> Iterator[str]:
     yield f"{trace.pair.title}; {trace.conditions}; seed {trace.run.seed}"
 
 
-def round_line(trace: "Trace", each: "Round") -> str:
+def round_line(trace: "Trace", each: Round) -> str:
     """One round: every draft with its verdict, then the target's own token.
 
-    A draft is followed by ✓ if kept, ✕ if rejected, and put in brackets if it was thrown away untested.
+    Drafts are marked as ``ROUNDS_LEGEND`` says, whitespace and odd bytes are made visible.
     """
-    from specdec_core.decoding.types import Source, Verdict
-    from specdec_core.text.display import label
-
-    forms = {Verdict.ACCEPTED: "{}✓", Verdict.REJECTED: "{}✕", Verdict.NOT_TESTED: "({})"}
+    forms = {
+        Verdict.ACCEPTED: "{}✓",
+        Verdict.REJECTED: "{}✕",
+        Verdict.NOT_TESTED: "({})",
+        Verdict.NOT_NEEDED: "[{}]",
+    }
     marks = {Source.CORRECTION: CORRECTION, Source.BONUS: BONUS}
     drafts = [
-        forms.get(Verdict(verdict), "({})").format(label(trace.pieces[int(id_)]))
+        forms[Verdict(verdict)].format(label(trace.pieces[int(id_)]))
         for id_, verdict in zip(each.drafted, each.verdicts, strict=True)
     ]
     own = [

@@ -1,37 +1,68 @@
 """Options that several commands share, and the objects made from them."""
 
 import argparse
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from specdec_core.decoding.settings import MOST_DRAFTED, RoundSettings, Sampling
+from specdec_core.experiments import opening
 
 if TYPE_CHECKING:
-    from specdec_core.decoding.types import RoundSettings
     from specdec_core.models.pair import Pair
+
+DEFAULT = " (default: %(default)s)"
 
 
 def add_pair_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pair", default="embedded", help="which pair of models (default: %(default)s)")
+    """Which models, and where they run."""
+    from specdec_core.models.registry import PAIRS
+
+    parser.add_argument(
+        "--pair", default=opening.PAIR, help=f"the pair of models, one of: {', '.join(PAIRS)}{DEFAULT}"
+    )
     parser.add_argument("--device", help="cpu, cuda or cuda:N (default: the first CUDA device, else cpu)")
 
 
 def add_round_options(parser: argparse.ArgumentParser) -> None:
-    """Draft length and sampling; the defaults are those of ``Sampling``."""
-    parser.add_argument("--gamma", type=int, default=4, help="draft length (default: %(default)s)")
-    parser.add_argument("--temperature", type=float, default=1.0, help="0 is greedy (default: %(default)s)")
-    parser.add_argument("--top-k", type=int, default=0, help="keep the k most probable tokens; 0 keeps all")
-    parser.add_argument("--top-p", type=float, default=1.0, help="keep the most probable mass; 1 keeps all")
-    parser.add_argument("--min-p", type=float, default=0.0, help="keep this share of the best; 0 keeps all")
-    parser.add_argument("--repetition-penalty", type=float, default=1.0, metavar="R", help="1 is off")
+    """Draft length and sampling; the defaults are those of a new run in the app."""
+    sampling = opening.ROUND.sampling
+
+    def add(name: str, default: float, words: str, **more: Any) -> None:
+        parser.add_argument(name, type=type(default), default=default, help=words + DEFAULT, **more)
+
+    add("--gamma", opening.ROUND.gamma, f"draft length, from 0 (drafts nothing) to {MOST_DRAFTED}")
+    add("--temperature", sampling.temperature, "divides the logits; 0 is greedy")
+    add("--top-k", sampling.top_k, "keep the k most probable tokens; 0 keeps all")
+    add("--top-p", sampling.top_p, "keep the most probable tokens up to this mass; 1 keeps all")
+    add("--min-p", sampling.min_p, "keep tokens with this share of the largest probability; 0 keeps all")
+    add("--repetition-penalty", sampling.repetition_penalty, "of tokens seen before; 1 is off", metavar="R")
+
+
+def round_settings(args: argparse.Namespace) -> RoundSettings:
+    """Draft length and sampling as asked for.
+
+    Raises:
+        ValueError: naming the setting that lies outside its range.
+    """
+    sampling = Sampling(args.temperature, args.top_k, args.top_p, args.min_p, args.repetition_penalty)
+    return RoundSettings(args.gamma, sampling)
 
 
 def check_place(path: Path | None) -> None:
     """Refuse a file that cannot be written before the work is done that would go into it.
 
     Raises:
-        ValueError: its folder does not exist.
+        ValueError: its folder does not exist, it is a folder itself, or it may not be written.
     """
-    if path and not path.parent.is_dir():
+    if path is None:
+        return
+    if not path.parent.is_dir():
         raise ValueError(f"the folder {path.parent} does not exist")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder, not a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f"{path} may not be written")
 
 
 def chosen_pair(args: argparse.Namespace) -> "Pair":
@@ -53,20 +84,10 @@ def chosen_pair(args: argparse.Namespace) -> "Pair":
 def _check_device(name: str) -> None:
     import torch
 
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        # torch asserts that it was built for a device, and adds its own stack to other messages.
-        raise ValueError(f"device {name}: {str(error).splitlines()[0]}") from error
+    from specdec_core.models.machine import device_name
 
-
-def round_settings(args: argparse.Namespace) -> "RoundSettings":
-    """Draft length and sampling as asked for.
-
-    Raises:
-        ValueError: naming the setting that lies outside its range.
-    """
-    from specdec_core.decoding.types import RoundSettings, Sampling
-
-    sampling = Sampling(args.temperature, args.top_k, args.top_p, args.min_p, args.repetition_penalty)
-    return RoundSettings(args.gamma, sampling)
+    found = [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
+    if name in {"cpu", *map(str, found), *(["cuda"] if found else [])}:
+        return
+    there = " and ".join(["cpu", *map(device_name, found)])
+    raise ValueError(f"there is no device {name} here; torch {torch.__version__} finds {there}")

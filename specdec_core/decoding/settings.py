@@ -6,6 +6,9 @@ Free of torch, so that a page or a command line can name and check settings at o
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+MOST_DRAFTED = 64
+"""The largest draft length that a round accepts."""
+
 
 def _require(ok: bool, name: str, value: object, wanted: str) -> None:
     if not ok:
@@ -71,7 +74,7 @@ class RoundSettings:
     sampling: Sampling = Sampling()
 
     def __post_init__(self) -> None:
-        _require(0 <= self.gamma <= 64, "gamma", self.gamma, "from 0 to 64")
+        _require(0 <= self.gamma <= MOST_DRAFTED, "gamma", self.gamma, f"from 0 to {MOST_DRAFTED}")
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,15 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from specdec_core.decoding.types import Round, RoundSettings, Sampling, Source, Verdict
+from specdec_core.decoding.types import Round, Source, Verdict
 from specdec_core.experiments.live import LiveRun
+from specdec_core.experiments.opening import MAX_NEW_TOKENS, PAIR, PROMPT, ROUND
 from specdec_core.models.loading import load_pair
 from specdec_core.models.pair import Pair
 from specdec_core.traces import json_codec
 from specdec_core.traces.trace import Trace
 
 PATH = Path(__file__).parents[2] / "assets" / "traces" / "opening.json"
-PROMPT = "Once upon a time there was a king who had three sons"
-SETTINGS = RoundSettings(gamma=5, sampling=Sampling(temperature=0.8))
-MAX_NEW_TOKENS = 64
 FIRST_ROUNDS = 5
 """How many rounds a newcomer is expected to look at."""
 
@@ -62,14 +60,14 @@ def record(pair: Pair, seed: int) -> Trace:
     _run(pair, seed, MAX_NEW_TOKENS)  # the rounds right after loading are cold
     live = _run(pair, seed, MAX_NEW_TOKENS)
     live.measure_costs()
-    live.measure_baseline(SETTINGS.sampling)
+    live.measure_baseline(ROUND.sampling)
     return live.trace.with_(name="opening")
 
 
 def _run(pair: Pair, seed: int, rounds: int) -> LiveRun:
     live = LiveRun.start(pair, PROMPT, seed=seed, max_new_tokens=MAX_NEW_TOKENS)
     while not live.ended and len(live.trace.rounds) < rounds:
-        live.next_round(SETTINGS)
+        live.next_round(ROUND)
     return live
 
 
@@ -88,7 +86,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="print every fitting seed's text, record none")
     parser.add_argument("--seed", type=int, help="record this seed and search none")
     options = parser.parse_args()
-    pair = load_pair("embedded")
+    pair = load_pair(PAIR)
     if options.seed is not None:
         return save(record(pair, options.seed), options.seed)
     found = sorted(candidates(pair, range(options.seeds)))

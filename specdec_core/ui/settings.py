@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from urllib.parse import urlencode
 
 from specdec_core.decoding.types import RoundSettings, RuleName, Sampling
+from specdec_core.experiments import opening
 
 PROMPT_LIMIT = 2000
 """Characters of a prompt. A link carries no more than this either."""
@@ -36,15 +37,15 @@ class Settings:
         gamma, temperature, top_k, top_p: in force from the next round on.
     """
 
-    pair: str = "embedded"
-    prompt: str = "Once upon a time there was a king who had three sons"
-    seed: int = 17
-    rule: RuleName = RuleName.SPECULATIVE_SAMPLING
-    max_tokens: int = 64
-    gamma: int = 5
-    temperature: float = 0.8
-    top_k: int = 0
-    top_p: float = 1.0
+    pair: str = opening.PAIR
+    prompt: str = opening.PROMPT
+    seed: int = opening.SEED
+    rule: RuleName = opening.RULE
+    max_tokens: int = opening.MAX_NEW_TOKENS
+    gamma: int = opening.ROUND.gamma
+    temperature: float = opening.ROUND.sampling.temperature
+    top_k: int = opening.ROUND.sampling.top_k
+    top_p: float = opening.ROUND.sampling.top_p
 
     @property
     def round(self) -> RoundSettings:

@@ -4,11 +4,24 @@ import re
 
 import pytest
 
-from specdec_core.cli import main
-from specdec_core.cli.generate import BONUS, CORRECTION, SEAM, marked_rounds
+from specdec_core.cli import main, parser
+from specdec_core.cli.generate import (
+    BONUS,
+    CORRECTION,
+    LEGEND,
+    ROUNDS_LEGEND,
+    SEAM,
+    marked_rounds,
+    round_line,
+)
+from specdec_core.cli.options import round_settings
 from specdec_core.decoding.types import Source
+from specdec_core.experiments.live import LiveRun
 from specdec_core.text.display import running_text
 from specdec_core.traces.json_codec import loads
+from specdec_core.ui.settings import Settings
+from tests.cli.endings import code_of
+from tests.traces.factory import make_round, make_trace
 
 PROMPT = "Once upon a time"
 
@@ -78,27 +91,96 @@ def test_no_colours_outside_a_terminal(capsys):
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_the_legend_explains_every_sign_of_a_listed_round(capsys):
+    generate("--gamma", "4", "--rounds", "--seed", "7")
+    legend, rounds = capsys.readouterr().out.split(ROUNDS_LEGEND)
+    assert LEGEND in legend
+    for sign in set("✓✕()[]") & set(rounds):
+        assert sign in ROUNDS_LEGEND
+    assert {"✓", "✕", "("} & set(rounds)
+
+
+def test_each_verdict_has_a_sign_of_its_own():
+    shown = [round_line(make_trace([outcome]), make_round(outcome)) for outcome in ("AR..", "AA--")]
+    assert [shown[0].count(sign) for sign in "✓✕(["] == [1, 1, 2, 0]
+    assert [shown[1].count(sign) for sign in "✓✕(["] == [2, 0, 0, 2]
+
+
+def test_without_options_the_run_is_the_one_that_the_app_opens_on():
+    asked = parser().parse_args(["generate"])
+    shown = Settings()
+    assert (asked.pair, asked.prompt, asked.seed) == (shown.pair, shown.prompt, shown.seed)
+    assert asked.rule.replace("-", " ") == shown.rule
+    assert (asked.max_new_tokens, round_settings(asked)) == (shown.max_tokens, shown.round)
+
+
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_what_was_made_before_ctrl_c_is_kept(rounds, tmp_path, monkeypatch, capsys):
+    made = LiveRun.next_round
+
+    def next_round(live, settings):
+        if len(live.trace.rounds) == rounds:
+            raise KeyboardInterrupt
+        return made(live, settings)
+
+    monkeypatch.setattr(LiveRun, "next_round", next_round)
+    path = tmp_path / "trace.json"
+    assert generate("--gamma", "2", "--out", str(path)) == 130
+    trace = loads(path.read_text(encoding="utf-8"))
+    assert len(trace.rounds) == rounds and trace.end is None
+    assert capsys.readouterr().out.startswith(PROMPT + "".join(marked_rounds(trace)))
+
+
+def test_what_was_made_before_a_fault_is_kept(tmp_path, monkeypatch):
+    def next_round(live, settings):
+        raise AssertionError("a fault")
+
+    monkeypatch.setattr(LiveRun, "next_round", next_round)
+    path = tmp_path / "trace.json"
+    with pytest.raises(AssertionError):
+        generate("--out", str(path))
+    assert loads(path.read_text(encoding="utf-8")).rounds == ()
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (["--pair", "nowhere"], "nowhere"),
         (["--gamma", "99"], "gamma is 99"),
         (["--temperature", "-1"], "temperature is -1"),
+        (["--temperature", "nan"], "temperature is nan"),
         (["--top-p", "0"], "top_p is 0"),
-        (["--rule", "wishful"], "wishful"),
+        (["--rule", "wishful"], "rule is wishful"),
+        (["--seed", "-1"], "seed is -1"),
+        (["--seed", "0x7"], "0x7"),
+        (["--seed", str(2**64)], "seed is"),
         (["--max-new-tokens", "0"], "max_new_tokens is 0"),
-        (["--device", "moon"], "moon"),
-        (["--device", "cuda:99"], "cuda:99"),
+        (["--device", "moon"], "no device moon here"),
+        (["--device", "cuda:99"], "finds cpu"),
         (["--out", "/no/such/folder/trace.json"], "/no/such/folder"),
+        (["--out", "/"], "is a folder"),
     ],
 )
 def test_a_mistake_is_answered_in_one_line_and_code_2(options, says, capsys):
-    assert generate(*options) == 2
+    assert code_of(lambda: generate(*options)) == 2
     error = capsys.readouterr().err.strip()
     assert says in error and "Traceback" not in error and "\n" not in error
+
+
+@pytest.mark.parametrize("mistake", ["--rule wishful", "--seed -1", "--out /", "--gamma 99"])
+def test_a_mistake_is_told_before_any_model_is_loaded(mistake, monkeypatch):
+    monkeypatch.setattr("specdec_core.models.loading.load_pair", pytest.fail)
+    assert generate(*mistake.split()) == 2
+
+
+def test_a_file_that_may_not_be_written_is_refused_before_the_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert generate("--out", str(tmp_path / "trace.json")) == 2
+    assert "may not be written" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("prompt", ["", "word " * 1000])
 def test_a_prompt_that_cannot_be_read_is_refused(prompt, capsys):
     assert main(["generate", prompt, "--pair", "tiny"]) == 2
-    assert "prompt" in capsys.readouterr().err
+    error = capsys.readouterr().err.strip()
+    assert "prompt" in error and "\n" not in error
