@@ -77,7 +77,10 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers such as 1,2,4") from None
 
 
 def _settings(args: argparse.Namespace) -> "BenchSettings":
@@ -156,11 +159,12 @@ def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _costs(report: dict[str, Any]) -> Iterator[str]:
     costs = report["costs"]
-    first = costs["target"][0]
-    yield f"Draft step {1e3 * costs['draft']:.2f} ms, c = {costs['c']:.3f} of a target pass for one token"
-    passes = zip(costs["tokens"], costs["target"], strict=True)
-    yield "Target pass: " + ", ".join(
-        f"{count} tokens {1e3 * seconds:.2f} ms ({seconds / first:.2f})" for count, seconds in passes
+    draft, plain = 1e3 * costs["draft"], 1e3 * costs["plain"]
+    yield f"Draft step {draft:.2f} ms, a token of plain decoding {plain:.2f} ms: c = {costs['c']:.3f}"
+    passes = zip(costs["tokens"], costs["target"], costs["rest"], strict=True)
+    yield "Target pass + tests and draw (v, in plain tokens): " + ", ".join(
+        f"{count} tokens {1e3 * target:.2f} + {1e3 * rest:.2f} ms ({1e3 * (target + rest) / plain:.2f})"
+        for count, target, rest in passes
     )
     share = report["recording"]
     yield (

@@ -153,12 +153,13 @@ class Decoder:
         outcome = self._test(evidence)
         sampled = perf_counter()
         places = self._recorder.record(evidence)
+        recorded = perf_counter()
         start = len(self.ids)
         self.ids += outcome.tokens
         self.end = outcome.end
         self._rewind()
         self._rounds += 1
-        outside = (drafted - started) - sum(proposal.seconds) + (perf_counter() - sampled)
+        around = (drafted - started) - sum(proposal.seconds) + (perf_counter() - recorded)
         return Round(
             index=self._rounds - 1,
             start=start,
@@ -171,11 +172,14 @@ class Decoder:
             clipped=outcome.clipped,
             draft_stop=proposal.stop,
             end=outcome.end,
-            times=RoundTimes(proposal.seconds, verified - drafted, sampled - verified, outside),
+            times=RoundTimes(
+                proposal.seconds, verified - drafted, sampled - verified, around, recorded - sampled
+            ),
             flags=flags,
             target_cache=self._target.length,
             draft_cache=self._drafter.length,
             places=places,
+            origin=proposal.origin,
         )
 
     def _draft(self, gamma: int, sampling: Sampling) -> Proposal:

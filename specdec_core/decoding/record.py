@@ -101,7 +101,7 @@ class FullRecorder:
         q, p = evidence.draft_probs, evidence.target_probs
         soft_q, soft_p = _softs(evidence)
         # An argmax law is one-hot; what a reader wants to see then is the softmax behind it.
-        hidden = evidence.sampling.temperature == 0.0
+        hidden = evidence.sampling.greedy
         seen_q, seen_p = (soft_q, soft_p) if hidden else (q, p)
         left = residual(seen_q, seen_p[:count]) if hidden else evidence.residual
         own_p, own_q = _own(p, evidence.ids), _own(q, evidence.ids)
@@ -207,10 +207,22 @@ def most_probable(probs: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 def _softs(evidence: Evidence) -> tuple[Tensor, Tensor]:
     """Softmax of both models at the temperature, before filters; [K, V] and [K+1, V]."""
+    return _soft_draft(evidence), _soft_target(evidence)
+
+
+def _soft_target(evidence: Evidence) -> Tensor:
     if _unfiltered(evidence.sampling):
-        return evidence.draft_probs, evidence.target_probs
-    logits = evidence.proposal.logits.to(evidence.target_logits.device)
-    return soft(logits, evidence.sampling), soft(evidence.target_logits, evidence.sampling)
+        return evidence.target_probs
+    return soft(evidence.target_logits, evidence.sampling)
+
+
+def _soft_draft(evidence: Evidence) -> Tensor:
+    """The draft's softmax; without logits its law is all there is, as it is where it drew from its softmax."""
+    proposal = evidence.proposal
+    drawn = _unfiltered(evidence.sampling) and not proposal.origin.one_hot
+    if proposal.logits is None or drawn:
+        return evidence.draft_probs
+    return soft(proposal.logits.to(evidence.target_logits.device), evidence.sampling)
 
 
 def _unfiltered(sampling: Sampling) -> bool:

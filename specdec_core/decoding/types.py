@@ -13,6 +13,8 @@ from enum import IntEnum, StrEnum
 
 import numpy as np
 
+from .origin import Origin
+
 # Settings are part of the vocabulary too: whoever speaks of rounds needs no second address for them.
 from .settings import RoundSettings as RoundSettings
 from .settings import RuleName as RuleName
@@ -49,6 +51,8 @@ class DraftStop(StrEnum):
     CONTEXT = "the context is full"
     DRAFT_CONTEXT = "the draft's context is full"
     EMPTY = "nothing was proposed"
+    NO_MATCH = "no earlier text matches"
+    UNLIKELY = "no continuation was likely enough"
 
 
 class EndReason(StrEnum):
@@ -84,22 +88,25 @@ class Prefill:
 
 @dataclass(frozen=True)
 class RoundTimes:
-    """Wall-clock seconds of one round; the parts add up to the whole.
+    """Wall-clock seconds of one round; all parts but ``record`` add up to ``total``.
 
     Attributes:
         draft: seconds of each draft step, model and draw together.
         verify: seconds of the one target pass.
         sample: seconds of testing the drafts and drawing the target's token.
-        other: everything else in the round, recording included.
+        other: everything else that decoding needs.
+        record: seconds of making the record: the price of looking, which no speed contains.
     """
 
     draft: tuple[float, ...] = ()
     verify: float = 0.0
     sample: float = 0.0
     other: float = 0.0
+    record: float = 0.0
 
     @property
     def total(self) -> float:
+        """Seconds of the round itself, its record aside."""
         return sum(self.draft) + self.verify + self.sample + self.other
 
 
@@ -200,6 +207,7 @@ class Round:
         start: index in the sequence (prompt included) of the first place.
         settings: the settings in force in this round.
         draft: name of the draft in force.
+        origin: how its tokens were chosen.
         drafted: int32 [K], the proposed tokens.
         verdicts: int8 [K], values of ``Verdict``.
         emitted: int32 [n], the tokens this round added to the sequence, already clipped.
@@ -228,6 +236,7 @@ class Round:
     target_cache: int
     draft_cache: int
     places: Places | None = field(default=None, repr=False)
+    origin: Origin = Origin()
 
     @property
     def accepted(self) -> int:

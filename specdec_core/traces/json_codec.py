@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from specdec_core.decoding import origin
+from specdec_core.decoding.origin import Origin
 from specdec_core.decoding.types import (
     DraftStop,
     EndReason,
@@ -53,6 +55,7 @@ from specdec_core.traces.trace import (
     PlainRun,
     Trace,
 )
+from specdec_core.traces.upgrade import upgraded
 
 __all__ = ["FORMAT", "TraceError", "dumps", "loads"]
 
@@ -80,7 +83,13 @@ SAMPLING = Record(
 )
 TIMES = Record(
     RoundTimes,
-    {"draft": Items(SECONDS, 1024), "verify": SECONDS, "sample": SECONDS, "other": Number(-1.0, 1e9)},
+    {
+        "draft": Items(SECONDS, 1024),
+        "verify": SECONDS,
+        "sample": SECONDS,
+        "other": Number(-1.0, 1e9),
+        "record": SECONDS,
+    },
 )
 TOP_TOKENS = Record(
     TopTokens,
@@ -117,6 +126,16 @@ PLACES = Record(
         "top_residual": TOP_TOKENS,
     },
 )
+ORIGIN = Record(
+    Origin,
+    {
+        "choice": Choice(origin.Choice),
+        "by": Text(),
+        "matched": Integer(),
+        "copied_from": Integer(-1),
+        "occurrences": Integer(),
+    },
+)
 ROUND = Record(
     Round,
     {
@@ -124,6 +143,7 @@ ROUND = Record(
         "start": Integer(),
         "settings": Record(RoundSettings, {"gamma": Integer(), "sampling": SAMPLING}),
         "draft": Text(),
+        "origin": ORIGIN,
         "drafted": Ids(),
         "verdicts": Words(Verdict),
         "emitted": Ids(),
@@ -154,7 +174,7 @@ PAIR = Record(
         "key": Text(),
         "title": Text(),
         "target": MODEL,
-        "draft": MODEL,
+        "draft": Maybe(MODEL),
         "vocab_size": Integer(1),
         "dtype": Text(),
         "licence": Text(),
@@ -198,6 +218,8 @@ COSTS = Record(
     {
         "tokens": Items(Integer(1), 4096),
         "target": Items(SECONDS, 4096),
+        "rest": Items(SECONDS, 4096),
+        "plain": SECONDS,
         "draft": SECONDS,
         "context": Integer(),
         "repeats": Integer(1),
@@ -246,8 +268,9 @@ def loads(text: str | bytes) -> Trace:
     fields = as_object(_parse(text), "")
     if fields.pop("format", None) != FORMAT:
         fail("", f'is no trace: its field format must be "{FORMAT}"')
-    _check_version(fields.pop("version", None))
-    trace: Trace = TRACE.read(fields, "")
+    version = fields.pop("version", None)
+    _check_version(version)
+    trace: Trace = TRACE.read(upgraded(fields, version), "")
     check(trace)
     return trace
 

@@ -34,7 +34,7 @@ class Latency:
     Attributes:
         draft: float64, all draft steps together. steps: int64, how many there were.
         verify: float64, the one target pass. sample: float64, testing and drawing.
-        other: float64, the rest of the round, recording included.
+        other: float64, the rest of the round; making the record is in none of them.
         clean: bool, the times may enter a speed.
         replayed: bool, the times are those of the replay.
     """
@@ -159,8 +159,8 @@ def speedup_expected(trace: Trace, upto: int | None = None) -> float | None:
     """Speed-up by measured tokens and measured costs: Σ tokens / Σ (K_r·ĉ + v(K_r)) over rounds r.
 
     E / (γ·c + v(γ)) with E the measured tokens per round, summed so that K may vary: what the rounds
-    should have cost in plain target passes, had they cost what the table says. It leaves out testing
-    and recording. 3 tokens per round at K = 4, ĉ = 0.15 and v(4) = 1.2 give 3 / 1.8 = 1.67.
+    should have cost in tokens of plain decoding, had they cost what the table says. 3 tokens per round
+    at K = 4, ĉ = 0.15 and v(4) = 1.2 give 3 / 1.8 = 1.67.
     """
     emitted, drafts = tokens_per_round(trace, upto), _drafts(trace, upto)
     if trace.costs is None or emitted is None:

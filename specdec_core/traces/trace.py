@@ -13,7 +13,7 @@ import numpy as np
 
 from specdec_core.decoding.types import EndReason, Prefill, Round, RoundTimes, RunSettings, Sampling
 
-TRACE_VERSION = 1
+TRACE_VERSION = 2
 """Version of the record. It rises when a reader of the old form would misread the new one."""
 
 
@@ -43,7 +43,7 @@ class PairInfo:
     Attributes:
         key: name of the pair in code and on the command line.
         title: name of the pair on screen.
-        target, draft: the two models.
+        target, draft: the two models; None where what drafts is no model of its own.
         vocab_size: tokens in the shared vocabulary; ids are below it.
         dtype: number format of the weights in memory, for example ``float32``.
         licence: licence of the weights.
@@ -52,7 +52,7 @@ class PairInfo:
     key: str
     title: str
     target: ModelInfo
-    draft: ModelInfo
+    draft: ModelInfo | None
     vocab_size: int
     dtype: str
     licence: str
@@ -112,52 +112,55 @@ class PlainRun:
 
 @dataclass(frozen=True)
 class CostTable:
-    """What passes cost on this machine, measured beside the run and frozen with it.
+    """What the parts of a round cost on this machine, measured beside the run and frozen with it.
 
     Attributes:
-        tokens: rising counts of tokens in one target pass; the first is 1.
-        target: seconds of a target pass over that many tokens.
-        draft: seconds of one draft step.
+        tokens: rising counts n of tokens in one target pass; the first is 1.
+        target: seconds of a target pass over n tokens, and nothing else.
+        rest: seconds of all else in a round that verifies n - 1 drafts: laws, tests, the draw.
+        plain: seconds of one token of plain decoding, pass, law and draw.
+        draft: seconds of one draft step, pass, law and draw.
         context: tokens in the caches while measuring.
         repeats: how many passes each median stands for.
 
-    >>> table = CostTable((1, 3, 5), (0.006, 0.007, 0.009), draft=0.0012, context=128, repeats=15)
-    >>> round(table.c, 3), table.verify_cost(0), round(table.verify_cost(3), 3)
-    (0.2, 1.0, 1.333)
+    >>> table = CostTable((1, 3), (0.006, 0.007), (0.0005, 0.001), 0.0064, 0.0016, context=128, repeats=15)
+    >>> table.c, table.verify_cost(2)
+    (0.25, 1.25)
     """
 
     tokens: tuple[int, ...]
     target: tuple[float, ...]
+    rest: tuple[float, ...]
+    plain: float
     draft: float
     context: int
     repeats: int
 
     def __post_init__(self) -> None:
-        if len(self.tokens) != len(self.target) or self.tokens[:1] != (1,):
+        if not len(self.tokens) == len(self.target) == len(self.rest) or self.tokens[:1] != (1,):
             raise ValueError("a cost table needs a time for each count of tokens, the first of them 1")
         if any(b <= a for a, b in zip(self.tokens, self.tokens[1:], strict=False)):
             raise ValueError("the counts of tokens of a cost table must rise")
-        if min(self.target) <= 0 or self.draft < 0:
+        if min(*self.target, self.plain) <= 0 or min(*self.rest, self.draft) < 0:
             raise ValueError("the times of a cost table must be above 0")
 
     @property
     def c(self) -> float:
-        """Time of a draft step over that of a target pass for one token (Leviathan et al., section 3.3)."""
-        return self.draft / self.target[0]
+        """Time of a draft step over that of a plain token (Leviathan et al., section 3.3)."""
+        return self.draft / self.plain
 
     def verify_cost(self, gamma: int) -> float:
-        """v(γ) = t(γ + 1) / t(1): what verifying γ drafts costs, in plain target passes.
+        """v(γ): what verifying γ drafts costs, pass, tests and draw, in tokens of plain decoding.
 
         Linear between measured counts. Above the largest it goes on along the last segment,
         or stays level where that one falls.
         """
-        count = gamma + 1
+        count, seconds = gamma + 1, np.add(self.target, self.rest)
+        found = float(np.interp(count, self.tokens, seconds))
         if count > self.tokens[-1] and len(self.tokens) > 1:
-            slope = (self.target[-1] - self.target[-2]) / (self.tokens[-1] - self.tokens[-2])
-            seconds = self.target[-1] + max(slope, 0.0) * (count - self.tokens[-1])
-        else:
-            seconds = float(np.interp(count, self.tokens, self.target))
-        return seconds / self.target[0]
+            slope = (seconds[-1] - seconds[-2]) / (self.tokens[-1] - self.tokens[-2])
+            found += max(float(slope), 0.0) * (count - self.tokens[-1])
+        return found / self.plain
 
 
 @dataclass(frozen=True, eq=False)

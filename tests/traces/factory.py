@@ -169,8 +169,8 @@ def make_machine() -> Machine:
 
 def make_costs() -> CostTable:
     """c = 0.16 and v(γ) from 1 to 1.45."""
-    seconds = (0.007, 0.0073, 0.0077, 0.0084, 0.01015)
-    return CostTable((1, 2, 3, 5, 9), seconds, draft=0.00112, context=128, repeats=15)
+    passes = (0.0066, 0.0069, 0.0073, 0.008, 0.00975)
+    return CostTable((1, 2, 3, 5, 9), passes, (0.0004,) * 5, plain=0.007, draft=0.00112, context=128, repeats=15)
 
 
 def make_baseline(tokens: int = 24, *, sampling: Sampling = PLAIN, contended: bool = False) -> PlainRun:
@@ -195,4 +195,5 @@ def _times(drafts: int, rng: np.random.Generator) -> RoundTimes:
         verify=float((0.007 + 0.0004 * drafts) * jitter[-3]),
         sample=float(0.0004 * jitter[-2]),
         other=float(0.0003 * jitter[-1]),
+        record=0.0005,
     )

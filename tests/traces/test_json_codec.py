@@ -138,7 +138,7 @@ def test_what_is_too_large_is_not_even_parsed(monkeypatch):
 
 
 def test_a_version_from_the_future_is_refused_by_both_versions():
-    with pytest.raises(TraceError, match="written as version 9; this program reads versions up to 1"):
+    with pytest.raises(TraceError, match="written as version 9; this program reads versions up to 2"):
         loads(edited("version", 9))
 
 

@@ -123,11 +123,11 @@ def test_times_that_are_what_the_table_says_give_the_expected_speed_up():
     costs = make_costs()
     outcomes = ["AAAA", "AR..", "AA", "R..."]
     times = [
-        RoundTimes((costs.draft,) * len(each), verify=costs.verify_cost(len(each)) * costs.target[0])
+        RoundTimes((costs.draft,) * len(each), verify=costs.verify_cost(len(each)) * costs.plain)
         for each in outcomes
     ]
     plain = make_baseline(8)
-    plain = type(plain)(plain.sampling, plain.ids, np.full(8, costs.target[0]), 0.0)
+    plain = type(plain)(plain.sampling, plain.ids, np.full(8, costs.plain), 0.0)
     trace = make_trace(outcomes, times=times).with_(baseline=plain)
     assert metrics.speedup_measured(trace) == pytest.approx(metrics.speedup_expected(trace))
 

@@ -1,6 +1,7 @@
 """The trace itself: growing, sharing, refusing what cannot follow, and the prices of passes."""
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,32 +59,40 @@ def test_verifying_nothing_costs_one_plain_pass():
 
 
 def test_prices_are_linear_between_measured_counts_and_go_on_beyond_them():
-    table = CostTable((1, 3, 5), (0.010, 0.012, 0.016), draft=0.002, context=64, repeats=5)
+    table = make_table((1, 3, 5), (0.009, 0.010, 0.013), (0.001, 0.002, 0.003))
     assert [table.verify_cost(gamma) for gamma in (1, 2, 3, 4)] == pytest.approx([1.1, 1.2, 1.4, 1.6])
     assert table.verify_cost(6) == pytest.approx(2.0)
     assert table.c == pytest.approx(0.2)
 
 
 def test_noise_does_not_make_longer_passes_cheaper_beyond_what_was_measured():
-    falling = CostTable((1, 5, 9), (0.010, 0.013, 0.012), draft=0.002, context=64, repeats=5)
+    falling = make_table((1, 5, 9), (0.010, 0.013, 0.012), (0.0, 0.0, 0.0))
     assert falling.verify_cost(40) == falling.verify_cost(8)
 
 
 @pytest.mark.parametrize(
-    ("tokens", "target", "draft", "word"),
+    ("change", "word"),
     [
-        ((1, 2), (0.01,), 0.001, "for each count"),
-        ((2, 3), (0.01, 0.01), 0.001, "the first of them 1"),
-        ((), (), 0.001, "the first of them 1"),
-        ((1, 3, 3), (0.01, 0.01, 0.01), 0.001, "rise"),
-        ((1, 3), (0.0, 0.01), 0.001, "above 0"),
-        ((1,), (0.01,), -0.001, "above 0"),
+        ({"target": (0.01,)}, "for each count"),
+        ({"rest": (0.01,)}, "for each count"),
+        ({"tokens": (2, 3)}, "the first of them 1"),
+        ({"tokens": (), "target": (), "rest": ()}, "the first of them 1"),
+        ({"tokens": (1, 1)}, "rise"),
+        ({"target": (0.0, 0.01)}, "above 0"),
+        ({"rest": (0.0, -0.01)}, "above 0"),
+        ({"plain": 0.0}, "above 0"),
+        ({"draft": -0.001}, "above 0"),
     ],
 )
-def test_a_cost_table_that_cannot_be_is_refused(tokens, target, draft, word):
+def test_a_cost_table_that_cannot_be_is_refused(change, word):
     with pytest.raises(ValueError, match=word):
-        CostTable(tokens, target, draft, context=1, repeats=1)
+        replace(make_table((1, 2), (0.01, 0.02), (0.0, 0.0)), **change)
 
 
 def test_a_single_measured_pass_stands_for_all():
-    assert CostTable((1,), (0.01,), 0.001, context=1, repeats=1).verify_cost(8) == 1.0
+    assert make_table((1,), (0.01,), (0.0,)).verify_cost(8) == 1.0
+
+
+def make_table(tokens, target, rest) -> CostTable:
+    """A table with 10 ms a token of plain decoding and 2 ms a draft step."""
+    return CostTable(tokens, target, rest, plain=0.010, draft=0.002, context=64, repeats=5)
