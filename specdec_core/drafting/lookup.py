@@ -99,8 +99,8 @@ class LookupDrafter:
     def propose(self, request: DraftRequest) -> Proposal:
         laps = Laps()
         match = self._index.find(request.ids)
-        if match is None or request.limit == 0:
-            return Proposal.nothing(self._vocab.size, DraftStop.EMPTY)
+        if match is None:
+            return Proposal.nothing(self._vocab.size, DraftStop.NO_MATCH)
         drafted, stop = list[int](), DraftStop.GAMMA
         while len(drafted) < request.limit and stop is DraftStop.GAMMA:
             source = match.end + len(drafted)

@@ -76,7 +76,7 @@ class SuffixDrafter:
         paths = [self._follow(text, ends, size, request) for size, ends in self._suffixes(text)]
         best = max(paths, key=lambda path: (path.score, path.matched), default=None)
         if best is None or not best.tokens:
-            return Proposal.nothing(self._vocab.size, DraftStop.EMPTY)
+            return Proposal.nothing(self._vocab.size, DraftStop.UNLIKELY if best else DraftStop.NO_MATCH)
         searching = perf_counter() - started - sum(best.seconds)
         seconds = [searching + best.seconds[0], *best.seconds[1:]]
         origin = Origin(Choice.COPIED, self.name, best.matched, best.start, best.occurrences)
@@ -144,4 +144,4 @@ def _most_frequent(tokens: np.ndarray) -> tuple[int, int]:
 def _stop(tokens: Sequence[int], request: DraftRequest) -> DraftStop:
     if tokens[-1] in request.end_ids:
         return DraftStop.END_TOKEN
-    return DraftStop.GAMMA if len(tokens) == request.limit else DraftStop.EMPTY
+    return DraftStop.GAMMA if len(tokens) == request.limit else DraftStop.UNLIKELY
