@@ -48,8 +48,12 @@ def add_parser(subparsers: Any) -> None:
     add_pair_options(parser)
     add_round_options(parser)
     rules = ", ".join(map(_option, RuleName))
-    parser.add_argument("--rule", default=_option(opening.RULE), help=f"one of: {rules}{DEFAULT}")
-    parser.add_argument("--seed", type=int, default=opening.SEED, help=f"of all draws, 0 or more{DEFAULT}")
+    parser.add_argument(
+        "--rule", default=_option(opening.RULE), metavar="RULE", help=f"one of: {rules}{DEFAULT}"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=opening.SEED, metavar="N", help=f"of all draws, 0 or more{DEFAULT}"
+    )
     parser.add_argument(
         "--max-new-tokens", type=int, default=opening.MAX_NEW_TOKENS, metavar="N", help=f"at most{DEFAULT}"
     )

@@ -3,7 +3,7 @@
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from specdec_core.decoding.settings import MOST_DRAFTED, RoundSettings, Sampling
 from specdec_core.experiments import opening
@@ -18,25 +18,29 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     """Which models, and where they run."""
     from specdec_core.models.registry import PAIRS
 
+    pairs = ", ".join(PAIRS)
     parser.add_argument(
-        "--pair", default=opening.PAIR, help=f"the pair of models, one of: {', '.join(PAIRS)}{DEFAULT}"
+        "--pair", default=opening.PAIR, metavar="KEY", help=f"the pair of models, one of: {pairs}{DEFAULT}"
     )
-    parser.add_argument("--device", help="cpu, cuda or cuda:N (default: the first CUDA device, else cpu)")
+    parser.add_argument(
+        "--device", metavar="NAME", help="cpu, cuda or cuda:N (default: the first CUDA device, else cpu)"
+    )
 
 
 def add_round_options(parser: argparse.ArgumentParser) -> None:
     """Draft length and sampling; the defaults are those of a new run in the app."""
     sampling = opening.ROUND.sampling
 
-    def add(name: str, default: float, words: str, **more: Any) -> None:
-        parser.add_argument(name, type=type(default), default=default, help=words + DEFAULT, **more)
+    def add(name: str, letter: str, default: float, words: str) -> None:
+        kind = type(default)
+        parser.add_argument(name, type=kind, default=default, metavar=letter, help=words + DEFAULT)
 
-    add("--gamma", opening.ROUND.gamma, f"draft length, from 0 (drafts nothing) to {MOST_DRAFTED}")
-    add("--temperature", sampling.temperature, "divides the logits; 0 is greedy")
-    add("--top-k", sampling.top_k, "keep the k most probable tokens; 0 keeps all")
-    add("--top-p", sampling.top_p, "keep the most probable tokens up to this mass; 1 keeps all")
-    add("--min-p", sampling.min_p, "keep tokens with this share of the largest probability; 0 keeps all")
-    add("--repetition-penalty", sampling.repetition_penalty, "of tokens seen before; 1 is off", metavar="R")
+    add("--gamma", "N", opening.ROUND.gamma, f"draft length, from 0 (drafts nothing) to {MOST_DRAFTED}")
+    add("--temperature", "T", sampling.temperature, "divides the logits; 0 is greedy")
+    add("--top-k", "K", sampling.top_k, "keep the K most probable tokens; 0 keeps all")
+    add("--top-p", "P", sampling.top_p, "keep the most probable tokens up to this mass; 1 keeps all")
+    add("--min-p", "P", sampling.min_p, "keep tokens with this share of the largest probability; 0 keeps all")
+    add("--repetition-penalty", "R", sampling.repetition_penalty, "of tokens seen before; 1 is off")
 
 
 def round_settings(args: argparse.Namespace) -> RoundSettings:

@@ -12,6 +12,7 @@ from transformers import LlamaForCausalLM
 
 from specdec_core.training.cards import card, header, training_words
 from specdec_core.training.checkpoint import load_checkpoint
+from specdec_core.training.defaults import StepName
 from specdec_core.training.distil import (
     Material,
     Shelves,
@@ -82,13 +83,13 @@ def make_report(workshop: Workshop, plan: Plan, report: Report) -> None:
         report(f"{name:10s} c = {result['drafts'][name]['cost']['c']:.3f}")
 
 
-STEPS: dict[str, Step] = {
-    "tokenizer": make_tokenizer,
-    "target": make_target,
-    "sample": make_samples,
-    "draft": make_draft,
-    "weak-draft": make_weak_draft,
-    "report": make_report,
+STEPS: dict[StepName, Step] = {
+    StepName.TOKENIZER: make_tokenizer,
+    StepName.TARGET: make_target,
+    StepName.SAMPLE: make_samples,
+    StepName.DRAFT: make_draft,
+    StepName.WEAK_DRAFT: make_weak_draft,
+    StepName.REPORT: make_report,
 }
 
 

@@ -4,6 +4,7 @@ A run is planned as a share of its budget, so that it always anneals to its end,
 the budget is counted in tokens (reproducible) or in seconds (finishes on time).
 """
 
+import math
 from dataclasses import dataclass
 
 WARM_UP = 0.02
@@ -12,14 +13,19 @@ DECAY = 0.5
 
 @dataclass(frozen=True)
 class Budget:
-    """Tokens, seconds or both; whichever runs out first ends the run."""
+    """Tokens, seconds or both; whichever runs out first ends the run.
+
+    Raises:
+        ValueError: neither is given, or one of them is not above 0 and finite.
+    """
 
     tokens: int | None = None
     seconds: float | None = None
 
-    def __post_init__(self):
-        if not self.tokens and not self.seconds:
-            raise ValueError("a budget needs tokens or seconds")
+    def __post_init__(self) -> None:
+        given = [limit for limit in (self.tokens, self.seconds) if limit is not None]
+        if not given or not all(0 < limit < math.inf for limit in given):
+            raise ValueError("a budget needs tokens or seconds, more than none and an end")
 
     def progress(self, tokens: int, seconds: float) -> float:
         """The share of the budget that is spent, from 0 to 1."""

@@ -8,9 +8,8 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from specdec_core.training.corpus import Split, load_split
+from specdec_core.training.defaults import SEED
 from specdec_core.training.tokenizer import encode_stories, load_tokenizer, save_tokenizer, train_tokenizer
-
-SEED = 7
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from specdec_core.cli import main
 from specdec_core.experiments.bench import DRAFTING, Mode, Way
 from specdec_core.experiments.bench_summary import median_interval
 from specdec_core.models import registry
+from tests.cli.endings import code_of
 
 TOKENS = 12
 
@@ -101,9 +102,9 @@ def test_every_goal_is_said_to_be_met_or_missed(report_and_table):
         assert any(line.startswith(goal["text"]) and f" {word} " in line for line in table)
 
 
-@pytest.mark.parametrize("options", [["--gammas", "0"], ["--prompts", "99"], ["--tokens", "1"]])
-def test_a_mistake_is_answered_in_one_line_and_code_2(options, capsys):
-    assert main(["bench", "--pair", "tiny", *options]) == 2
+@pytest.mark.parametrize("mistake", ["--gammas 0", "--gammas 1,x", "--prompts 99", "--tokens 1"])
+def test_a_mistake_is_answered_in_one_line_and_code_2(mistake, capsys):
+    assert code_of(lambda: main(["bench", "--pair", "tiny", *mistake.split()])) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 

@@ -20,6 +20,7 @@ def test_whichever_limit_is_reached_first_ends_the_run():
     assert budget.progress(tokens=2000, seconds=0) == 1.0
 
 
-def test_a_budget_without_a_limit_is_refused():
+@pytest.mark.parametrize("limits", [{}, {"tokens": 0}, {"tokens": -5}, {"seconds": float("inf")}])
+def test_a_budget_without_an_end_is_refused(limits):
     with pytest.raises(ValueError, match="tokens or seconds"):
-        Budget()
+        Budget(**limits)
