@@ -141,25 +141,26 @@ def _target_card(top: str, training: str, report: dict) -> str:
 def _draft_card(top: str, training: str, report: dict, name: str) -> str:
     """A draft's card, with its acceptance at each setting and its cost."""
     measured = report["drafts"][name]
-    rows = "\n".join(_row(setting, values) for setting, values in measured["acceptance"].items())
+    gamma, settings = report["gamma"], measured["acceptance"].items()
+    rows = "\n".join(_row(setting, values, gamma) for setting, values in settings)
     cost, loss = measured["cost"], report["held_out_nats_per_character"][name]
     return (
         f"{top}\n## Training\n{training}\n\n## Measured\n"
-        f"With `folk-tales-target`, draft length {report['gamma']}, {len(report['prompts'])} held-out "
+        f"With `folk-tales-target`, draft length {gamma}, {len(report['prompts'])} held-out "
         f"prompts of {report['new_tokens']} new tokens each:\n\n"
         "| setting | overlap Σ min(p, q) | kept of tested | accepted per round | rounds |\n"
         f"|---|---|---|---|---|\n{rows}\n\n"
         "Overlap is the mean over tested places; under greedy it is the share of places where both models "
         "agree on the most probable token.\n\n"
-        f"One draft step took {cost['draft_ms']:.2f} ms and one target pass {cost['target_ms']:.2f} ms "
-        f"(medians, {cost['processor']}, {cost['threads']} threads, float32), so c = {cost['c']:.2f}"
-        f"{_BUSY if cost['busy'] else ''}. "
+        f"One draft step took {cost['draft_ms']:.2f} ms and one token of plain decoding "
+        f"{cost['target_ms']:.2f} ms (medians, {cost['processor']}, {cost['threads']} threads, float32), "
+        f"so c = {cost['c']:.2f}{_BUSY if cost['busy'] else ''}. "
         f"On its own the draft reaches {loss:.3f} nats a character.\n{_LIMITS}"
     )
 
 
-def _row(setting: str, values: dict) -> str:
+def _row(setting: str, values: dict, gamma: int) -> str:
     return (
         f"| {setting} | {values['overlap']:.3f} | {values['kept_of_tested']:.3f} "
-        f"| {values['accepted_per_round']:.2f} of 4 | {values['rounds']} |"
+        f"| {values['accepted_per_round']:.2f} of {gamma} | {values['rounds']} |"
     )

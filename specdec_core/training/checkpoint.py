@@ -1,18 +1,17 @@
-"""Checkpoints that a crash cannot spoil: written beside the old one, then renamed over it."""
+"""Checkpoints of a training."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from specdec_core.training.whole import replacing
+
 
 def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
     """Write a checkpoint; a reader sees the old one or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    torch.save(state, partial)
-    os.replace(partial, path)
+    with replacing(path) as partial:
+        torch.save(state, partial)
 
 
 def load_checkpoint(path: Path) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, GenerationConfig, LlamaForCausalL
 
 from specdec_core.training import tokenizer as tokenizer_files
 from specdec_core.training.tokenizer import END_ID
+from specdec_core.training.whole import write_text
 
 
 def export_model(model: LlamaForCausalLM, tokenizer_folder: Path, folder: Path) -> None:
@@ -38,6 +39,4 @@ def load_exported(folder: Path) -> LlamaForCausalLM:
 
 def write_card(folder: Path, text: str) -> None:
     """Replace a model's card in one step."""
-    partial = folder / "README.md.partial"
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, folder / "README.md")
+    write_text(folder / "README.md", text)

@@ -1,7 +1,6 @@
 """The teaching material on disk: rows of token ids and the target's logits over them."""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
+
+from specdec_core.training.whole import write_text
 
 Rows = tuple[Tensor, Tensor]
 
@@ -59,6 +60,4 @@ class Shelf:
         return np.load(path, mmap_mode="r+")
 
     def _mark(self, rows: int) -> None:
-        partial = self.folder / "filled.partial"
-        partial.write_text(json.dumps({"rows": rows}))
-        os.replace(partial, self.folder / "filled.json")
+        write_text(self.folder / "filled.json", json.dumps({"rows": rows}))

@@ -7,6 +7,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from specdec_core.training.cards import card
+
 MODELS = Path(__file__).resolve().parents[2] / "assets" / "models"
 NAMES = ("folk-tales-target", "folk-tales-draft", "folk-tales-draft-weak")
 BUDGET = 30e6
@@ -70,6 +72,14 @@ def test_the_report_is_about_20_prompts_and_reaches_its_goals_of_acceptance():
     good, weak = (report["drafts"][name]["acceptance"] for name in ("draft", "draft-weak"))
     assert good["temperature 1"]["overlap"] >= 0.75
     assert weak["temperature 1"]["overlap"] < 0.3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_says_what_the_report_says(name):
+    report = json.loads((MODELS / "report.json").read_text())
+    made = card(name.removeprefix("folk-tales-"), top="", training="", report=report)
+    shipped = (MODELS / name / "README.md").read_text(encoding="utf-8")
+    assert shipped.partition("## Measured")[2] == made.partition("## Measured")[2]
 
 
 @pytest.mark.parametrize("name", NAMES)
