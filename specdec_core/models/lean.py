@@ -11,6 +11,7 @@ another device or in another format keep transformers' own pass.
 """
 
 from collections.abc import Iterator, Sequence
+from copy import copy, deepcopy
 from types import SimpleNamespace
 
 import torch
@@ -73,6 +74,22 @@ class LeanLlama:
         with torch.inference_mode():
             cos, sin = model.rotary_emb(self._embedding, position_ids=positions)
         self._cos, self._sin = cos[0].unsqueeze(1), sin[0].unsqueeze(1)
+
+    def only(self, layers: Sequence[int]) -> "LeanLlama":
+        """The same weights with some of the layers alone, in the order given: a draft made of the target.
+
+        Example:
+            >>> from transformers import LlamaConfig
+            >>> config = LlamaConfig(vocab_size=8, hidden_size=16, intermediate_size=16,
+            ...                      num_hidden_layers=3, num_attention_heads=2)
+            >>> LeanLlama(LlamaForCausalLM(config).eval()).only([0, 2]).config.num_hidden_layers
+            2
+        """
+        part = copy(self)
+        part.config = deepcopy(self.config)
+        part.config.num_hidden_layers = len(layers)
+        part._blocks = [self._blocks[layer] for layer in layers]
+        return part
 
     def parameters(self) -> Iterator[Tensor]:
         """The embedding, which tells device and format."""
