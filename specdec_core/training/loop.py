@@ -12,6 +12,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
+from transformers import LlamaForCausalLM
 
 from specdec_core.training.checkpoint import load_checkpoint, save_checkpoint
 from specdec_core.training.muon import Muon
@@ -68,15 +69,10 @@ class Run:
     """One training run that can stop at any step and go on from its checkpoint."""
 
     def __init__(
-        self, model: nn.Module, loss: Loss, recipe: Recipe, checkpoint: Path, report: Report = print
-    ):
-        self.model, self.loss, self.recipe, self.checkpoint, self.report = (
-            model,
-            loss,
-            recipe,
-            checkpoint,
-            report,
-        )
+        self, model: LlamaForCausalLM, loss: Loss, recipe: Recipe, checkpoint: Path, report: Report = print
+    ) -> None:
+        self.model, self.loss, self.recipe = model, loss, recipe
+        self.checkpoint, self.report = checkpoint, report
         self.optimizers = _optimizers(model, recipe)
         self.position = Position()
         self.recent = 0.0
@@ -86,7 +82,7 @@ class Run:
     def progress(self) -> float:
         return self.recipe.budget.progress(self.position.tokens, self.position.seconds)
 
-    def train(self, steps: int | None = None) -> nn.Module:
+    def train(self, steps: int | None = None) -> LlamaForCausalLM:
         """Train until the budget is spent, or for at most `steps` more steps."""
         last = self.position.step + steps if steps else None
         saved = reported = time.monotonic()
@@ -152,7 +148,7 @@ class Run:
         )
 
 
-def _optimizers(model: nn.Module, recipe: Recipe) -> list[Optimizer]:
+def _optimizers(model: LlamaForCausalLM, recipe: Recipe) -> list[Optimizer]:
     inside = [p for p in model.model.layers.parameters() if p.ndim == 2]
     matrices = {id(p) for p in inside}
     others = [p for p in model.parameters() if id(p) not in matrices]

@@ -21,7 +21,7 @@ from specdec_core.training.distil import (
     write_material,
 )
 from specdec_core.training.export import export_model, load_exported, write_card
-from specdec_core.training.loop import Report
+from specdec_core.training.loop import Position, Report
 from specdec_core.training.report import measure, write_report
 from specdec_core.training.schedule import Budget
 from specdec_core.training.shapes import parameters
@@ -73,10 +73,15 @@ def make_weak_draft(workshop: Workshop, plan: Plan, report: Report) -> None:
 
 
 def make_report(workshop: Workshop, plan: Plan, report: Report) -> None:
-    """Measure the exported models; write the figures and the cards."""
+    """Measure the exported models; write the figures and the cards.
+
+    Raises:
+        FileNotFoundError: a model has no checkpoint, which tells what its training took.
+    """
+    spent = {name: _spent(workshop, name) for name in ("target", *DRAFTS)}  # before the minutes of measuring
     result = measure(workshop, DRAFTS)
     write_report(workshop.out / "report.json", result)
-    _write_cards(workshop, plan, result)
+    _write_cards(workshop, plan, result, spent)
     for name in DRAFTS:
         for setting, values in result["drafts"][name]["acceptance"].items():
             report(f"{name:10s} {setting:15s} overlap {values['overlap']:.3f}")
@@ -97,11 +102,18 @@ def _export(workshop: Workshop, model: LlamaForCausalLM, name: str) -> None:
     export_model(model, workshop.tokenizer_folder, workshop.model_folder(name))
 
 
-def _write_cards(workshop: Workshop, plan: Plan, result: dict) -> None:
+def _spent(workshop: Workshop, name: str) -> Position:
+    path = workshop.checkpoint(name)
+    state = load_checkpoint(path)
+    if state is None:
+        raise FileNotFoundError(f"{path} is missing: the {name} was not trained in this working folder")
+    return Position(**state["position"])
+
+
+def _write_cards(workshop: Workshop, plan: Plan, result: dict, spent: dict[str, Position]) -> None:
     material = Shelves.at(workshop, plan.material).filled()
-    for name in ("target", *DRAFTS):
+    for name, position in spent.items():
         model = load_exported(workshop.model_folder(name))
         top = header(name, model.config, parameters(model))
-        spent = load_checkpoint(workshop.checkpoint(name))["position"]
-        training = training_words(name, spent["tokens"], spent["seconds"], material)
+        training = training_words(name, position.tokens, position.seconds, material)
         write_card(workshop.model_folder(name), card(name, top, training, result))

@@ -57,6 +57,12 @@ def test_a_place_that_cannot_be_written_is_found_out_at_once(corpus, capsys):
     assert "models" in capsys.readouterr().err
 
 
+def test_a_report_without_the_trainings_is_refused_before_it_measures(corpus, monkeypatch, capsys):
+    monkeypatch.setattr(pipeline, "measure", pytest.fail)
+    assert train(corpus, "--steps", "report") == 2
+    assert "target.pt is missing" in capsys.readouterr().err
+
+
 def test_stopping_says_how_to_go_on(corpus, monkeypatch, capsys):
     def stop(workshop, plan, say):
         raise KeyboardInterrupt
