@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from specdec_core.decoding.baseline import decode_plain
 from specdec_core.decoding.decoder import Decoder
@@ -22,6 +23,7 @@ from specdec_core.models.registry import PairSpec
 from specdec_core.training.corpus import opening
 from specdec_core.training.export import load_exported
 from specdec_core.training.language import nats_per_character
+from specdec_core.training.whole import write_text
 from specdec_core.training.workshop import Workshop
 
 GAMMA = 4
@@ -58,7 +60,7 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Cost:
-    """Medians in milliseconds, and c: one draft step in units of one target pass.
+    """Medians in milliseconds, and c: one draft step in units of one token of plain decoding.
 
     Attributes:
         busy: more was waiting for a processor than this measurement can account for, so the
@@ -122,10 +124,10 @@ def _run(pair: Pair, prompt: str, rule: RuleName, seed: int, tokens: int = NEW_T
 
 
 def measure_cost(pair: Pair) -> Cost:
-    """What the app's own cost table says of one draft step and of one target pass for one token."""
+    """What the app's own cost table says of one draft step and of one token of plain decoding."""
     busy = os.getloadavg()[0] > pair.machine.threads + 0.5
     table, machine = measure_costs(pair, tokens=(1,), repeats=COST_REPEATS), pair.machine
-    return Cost(1e3 * table.target[0], 1e3 * table.draft, table.c, machine.threads, machine.processor, busy)
+    return Cost(1e3 * table.plain, 1e3 * table.draft, table.c, machine.threads, machine.processor, busy)
 
 
 def sample_text(pair: Pair, prompt: str, seed: int, sampling: Sampling) -> str:
@@ -146,7 +148,7 @@ def held_out_nats(workshop: Workshop, name: str) -> float:
 def measure(workshop: Workshop, drafts: Sequence[str]) -> dict:
     """Everything the model cards quote, as plain data."""
     prompts = held_out_prompts(workshop)
-    result = {"gamma": GAMMA, "new_tokens": NEW_TOKENS, "prompts": prompts, "drafts": {}}
+    result: dict[str, Any] = {"gamma": GAMMA, "new_tokens": NEW_TOKENS, "prompts": prompts, "drafts": {}}
     result["held_out_nats_per_character"] = {n: held_out_nats(workshop, n) for n in ("target", *drafts)}
     for name in drafts:
         result["drafts"][name] = _measure_pair(pair_of(workshop, name), prompts)
@@ -162,6 +164,4 @@ def _measure_pair(pair: Pair, prompts: Sequence[str]) -> dict:
 
 def write_report(path: Path, result: dict) -> None:
     """Write the report as JSON, in one step."""
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    write_text(path, json.dumps(result, indent=2, ensure_ascii=False) + "\n")

@@ -9,7 +9,7 @@ from specdec_core.traces.trace import CostTable
 from specdec_core.training import report
 from specdec_core.training.cards import BOOKS, card, header, training_words
 from specdec_core.training.distil import Material
-from specdec_core.training.report import COST_REPEATS, summarise, write_report
+from specdec_core.training.report import summarise, write_report
 from specdec_core.training.shapes import DRAFT
 from tests.traces.factory import make_round, make_trace
 
@@ -87,7 +87,7 @@ def test_a_report_is_written_whole(tmp_path):
 
 def test_a_draft_costs_in_the_cards_what_it_costs_in_the_app(monkeypatch):
     """c has one home: the report only converts what the app's cost table says."""
-    table = CostTable((1,), (0.006,), draft=0.0009, context=96, repeats=COST_REPEATS)
+    table = CostTable((1,), (0.005,), (0.001,), plain=0.006, draft=0.0009, context=96, repeats=101)
     monkeypatch.setattr(report, "measure_costs", lambda pair, tokens, repeats: table)
     pair = SimpleNamespace(machine=make_trace().machine)
     cost = report.measure_cost(pair)
