@@ -11,8 +11,8 @@ from time import perf_counter
 import torch
 
 from .cache import SequenceModel
-from .checks import check_logits
-from .draws import Draws, draw
+from .checks import read
+from .draws import Draws, draw_each
 from .filters import law
 from .types import EndReason, RunSettings, Sampling, Stop
 
@@ -66,9 +66,9 @@ def decode_plain(
 @torch.inference_mode()
 def _next(target: SequenceModel, ids: list[int], sampling: Sampling, draws: Draws) -> tuple[int, float]:
     logits = target.feed(ids[target.length :], keep=1)
-    check_logits(logits, "target")
-    u = float(draws.correct(len(ids), 1)[0])
-    return draw(law(logits, sampling, ids)[0], u), u
+    u = draws.correct(len(ids), 1)
+    drawn = draw_each(law(logits, sampling, ids).cumsum(-1), u)
+    return read(logits, "target", drawn)[0][0], float(u[0])
 
 
 def _ending(ids: list[int], run: RunSettings, context: int, stop: Stop | None) -> EndReason | None:

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from .cache import SequenceModel
-from .checks import check_logits
-from .draws import Draws, draw
+from .checks import read
+from .draws import Draws
+from .evidence import Evidence, weigh
 from .filters import law
 from .proposal import Drafter, DraftRequest, Proposal
-from .record import Evidence, FullRecorder, Recorder
+from .record import FullRecorder, Recorder
 from .rules import RULES
 from .types import (
     DraftStop,
@@ -202,40 +203,29 @@ class Decoder:
     def _verify(self, proposal: Proposal) -> Tensor:
         """One target pass over whatever is not in its cache and the K drafts; [K+1, V] logits."""
         unread = self.ids[self._target.length :] + list(proposal.ids)
-        logits = self._target.feed(unread, keep=len(proposal.ids) + 1)
-        check_logits(logits, "target")
-        return logits
+        return self._target.feed(unread, keep=len(proposal.ids) + 1)
 
     def _evidence(self, proposal: Proposal, logits: Tensor, sampling: Sampling) -> Evidence:
         count, start = len(proposal.ids), len(self.ids)
-        ids = torch.tensor(proposal.ids, dtype=torch.int64, device=logits.device)
-        target_probs = law(logits, sampling, self.ids, proposal.ids)
-        accept_u = self._draws.accept(start, count) if count else np.empty(0)
-        correct_u = self._draws.correct(start, count + 1)
-        draft_probs = proposal.probs.to(logits.device)
-        passed = self._rule.accept(ids, draft_probs, target_probs, accept_u, correct_u)
-        return Evidence(
-            rule=self._rule,
-            sampling=sampling,
-            proposal=proposal,
-            ids=ids,
-            draft_probs=draft_probs,
-            target_probs=target_probs,
-            target_logits=logits,
-            accept_u=accept_u,
-            correct_u=correct_u,
-            passed=passed,
+        return weigh(
+            self._rule,
+            sampling,
+            proposal,
+            logits,
+            law(logits, sampling, self.ids, proposal.ids),
+            self._draws.accept(start, count) if count else np.empty(0),
+            self._draws.correct(start, count + 1),
         )
 
     def _test(self, evidence: Evidence) -> Outcome:
         """Left to right until a draft fails or the run ends; then the target's own token."""
-        passed = evidence.passed.tolist()
-        kept = passed.index(False) if False in passed else len(passed)
+        passed, own = read(evidence.target_logits, "target", evidence.passed, evidence.own)
+        kept = passed.index(0) if 0 in passed else len(passed)
         tokens = list(evidence.proposal.ids[:kept])
         if ending := self._ending(tokens):
             count, reason = ending
             return Outcome(tokens[:count], count, count, reason, kept - count)
-        tokens.append(draw(evidence.replacement_law(kept), evidence.correct_u[kept]))
+        tokens.append(own[kept])
         _, reason = self._ending(tokens) or (len(tokens), None)
         return Outcome(tokens, kept, min(kept + 1, len(passed)), reason, clipped=0)
 

@@ -98,7 +98,7 @@ def draw_each(cumulative: Tensor, u: np.ndarray) -> Tensor:
     return torch.searchsorted(cumulative, thresholds, right=True).squeeze(-1)
 
 
-def intervals(probs: Tensor, cumulative: Tensor, ids: Tensor) -> np.ndarray:
+def intervals(probs: Tensor, cumulative: Tensor, ids: Tensor) -> Tensor:
     """The stretch [lo, hi) of the cumulative distribution that draws each token.
 
     Args:
@@ -112,9 +112,9 @@ def intervals(probs: Tensor, cumulative: Tensor, ids: Tensor) -> np.ndarray:
     Example:
         >>> probs = torch.tensor([[0.5, 0.25, 0.25]], dtype=torch.float64)
         >>> intervals(probs, probs.cumsum(-1), torch.tensor([1]))
-        array([[0.5 , 0.75]])
+        tensor([[0.5000, 0.7500]], dtype=torch.float64)
     """
     tokens = ids.unsqueeze(-1)
     high = cumulative.gather(-1, tokens)
     low = high - probs.gather(-1, tokens)
-    return (torch.cat([low, high], dim=-1) / cumulative[:, -1:]).cpu().numpy()
+    return torch.cat([low, high], dim=-1) / cumulative[:, -1:]

@@ -5,80 +5,18 @@ explorer shows, ``NoRecorder`` keeps nothing, for benchmarks. A record costs a f
 of a round, so everything is computed for all places at once.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .draws import draw_each, intervals
+from .draws import intervals
+from .evidence import Evidence
 from .filters import soft
-from .proposal import Proposal
-from .rules import Rule, lacks_residual, overlap, residual
+from .rules import lacks_residual, overlap, residual
 from .types import TOP, Places, Sampling, TopTokens
 
-
-@dataclass(eq=False)
-class Evidence:
-    """All that one round knows about its K + 1 places.
-
-    Attributes:
-        rule: the verification rule in force.
-        sampling: the settings that shaped both laws.
-        proposal: the drafted tokens and how they were drawn.
-        ids: int64 [K], the drafted tokens.
-        draft_probs: float64 [K, V], q. target_probs: float64 [K+1, V], p.
-        target_logits: float32 [K+1, V].
-        accept_u: float64 [K]. correct_u: float64 [K+1].
-        passed: bool [K], the rule's predicate at each place, tested or not.
-    """
-
-    rule: Rule
-    sampling: Sampling
-    proposal: Proposal
-    ids: Tensor
-    draft_probs: Tensor
-    target_probs: Tensor
-    target_logits: Tensor
-    accept_u: np.ndarray
-    correct_u: np.ndarray
-    passed: Tensor
-
-    def replacement_law(self, place: int) -> Tensor:
-        """The law of the target's own token at one place; float64 [V]."""
-        if place == len(self.ids):
-            return self.target_probs[place]
-        row = slice(place, place + 1)
-        return self.rule.replacement(self.draft_probs[row], self.target_probs[row])[0]
-
-    @property
-    def drafted_probs(self) -> Tensor:
-        """p at the places that have a draft; float64 [K, V]."""
-        return self.target_probs[: len(self.ids)]
-
-    @cached_property
-    def residual(self) -> Tensor:
-        """(p − q)₊ renormalised at each drafted place, whatever the rule; float64 [K, V]."""
-        return residual(self.draft_probs, self.drafted_probs)
-
-    @cached_property
-    def overlap(self) -> Tensor:
-        """β of each drafted place; float64 [K]."""
-        return overlap(self.draft_probs, self.drafted_probs)
-
-    def replacement_laws(self) -> Tensor:
-        """The law of the target's own token at every place; float64 [K+1, V]."""
-        # The ratio test's corrections come from the residual, which the record needs anyway.
-        shared = self.rule.replacement is residual
-        drafted = self.residual if shared else self.rule.replacement(self.draft_probs, self.drafted_probs)
-        return torch.cat([drafted, self.target_probs[len(self.ids) :]])
-
-    def expected(self) -> Tensor:
-        """Chance that the rule keeps a draft drawn at each place; float64 [K]."""
-        shared = self.rule.expected is overlap
-        return self.overlap if shared else self.rule.expected(self.draft_probs, self.drafted_probs)
 
 class Recorder(Protocol):
     """Makes a record of a round's evidence, or none."""
@@ -99,15 +37,17 @@ class FullRecorder:
     def record(self, evidence: Evidence) -> Places:
         count = len(evidence.ids)
         q, p = evidence.draft_probs, evidence.target_probs
-        soft_q, soft_p = _softs(evidence)
+        soft_q, soft_p = _soft_draft(evidence), _soft_target(evidence)
         # An argmax law is one-hot; what a reader wants to see then is the softmax behind it.
         hidden = evidence.sampling.greedy
         seen_q, seen_p = (soft_q, soft_p) if hidden else (q, p)
-        left = residual(seen_q, seen_p[:count]) if hidden else evidence.residual
+        shared = evidence.rule.replacement is residual and not hidden
+        left = evidence.own_laws[:count] if shared else residual(seen_q, seen_p[:count])
         own_p, own_q = _own(p, evidence.ids), _own(q, evidence.ids)
         own_soft_p = own_p if soft_p is p else _own(soft_p, evidence.ids)
-        replacement, stretches = _drawn(evidence)
+        stretches = _stretches(evidence)
         draft_entropy, target_entropy, kl = _information(seen_q, seen_p)
+        beta = _numpy(overlap(q, evidence.drafted_probs))
         top_target, top_draft, top_residual = _tops(seen_p, seen_q, left)
         return Places(
             p=_column(own_p),
@@ -117,11 +57,11 @@ class FullRecorder:
             draft_u=evidence.proposal.u,
             accept_u=evidence.accept_u,
             correct_u=evidence.correct_u,
-            replacement=replacement,
+            replacement=_numpy(evidence.own).astype(np.int32),
             draft_interval=stretches[:count],
             replacement_interval=stretches[count:],
-            overlap=_numpy(evidence.overlap),
-            expected=_numpy(evidence.expected()),
+            overlap=beta,
+            expected=_expected(evidence, beta),
             residual_fallback=_numpy(lacks_residual(q, evidence.drafted_probs)),
             target_entropy=target_entropy,
             draft_entropy=draft_entropy,
@@ -134,18 +74,19 @@ class FullRecorder:
         )
 
 
-def _drawn(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
-    """The target's own token at every place, and the interval behind each token drawn.
+def _stretches(evidence: Evidence) -> np.ndarray:
+    """The interval behind each drafted token, then behind each of the target's own; float64 [2K+1, 2]."""
+    q = evidence.draft_probs
+    drafted = intervals(q, q.cumsum(-1), evidence.ids)
+    own = intervals(evidence.own_laws, evidence.own_cumulative, evidence.own)
+    return _numpy(torch.cat([drafted, own]))
 
-    Returns:
-        int32 [K+1]; float64 [2K+1, 2], the K drafted tokens' intervals before the replacements'.
-    """
-    count = len(evidence.ids)
-    laws = torch.cat([evidence.draft_probs, evidence.replacement_laws()])
-    cumulative = laws.cumsum(-1)
-    tokens = draw_each(cumulative[count:], evidence.correct_u)
-    stretches = intervals(laws, cumulative, torch.cat([evidence.ids, tokens]))
-    return _numpy(tokens).astype(np.int32), stretches
+
+def _expected(evidence: Evidence, beta: np.ndarray) -> np.ndarray:
+    """Chance that the rule keeps a draft drawn at each place, β under the ratio test; float64 [K]."""
+    if evidence.rule.expected is overlap:
+        return beta
+    return _numpy(evidence.rule.expected(evidence.draft_probs, evidence.drafted_probs))
 
 
 def _information(q: Tensor, p: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -205,19 +146,15 @@ def most_probable(probs: Tensor, size: int) -> tuple[Tensor, Tensor]:
     return values[..., :size], ids[..., :size]
 
 
-def _softs(evidence: Evidence) -> tuple[Tensor, Tensor]:
-    """Softmax of both models at the temperature, before filters; [K, V] and [K+1, V]."""
-    return _soft_draft(evidence), _soft_target(evidence)
-
-
 def _soft_target(evidence: Evidence) -> Tensor:
+    """Softmax of the target at the temperature, before filters; float64 [K+1, V]."""
     if _unfiltered(evidence.sampling):
         return evidence.target_probs
     return soft(evidence.target_logits, evidence.sampling)
 
 
 def _soft_draft(evidence: Evidence) -> Tensor:
-    """The draft's softmax; without logits its law is all there is, as it is where it drew from its softmax."""
+    """The draft's softmax, [K, V]: its law if that is a softmax already, or if no logits stand behind it."""
     proposal = evidence.proposal
     drawn = _unfiltered(evidence.sampling) and not proposal.origin.one_hot
     if proposal.logits is None or drawn:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .draws import draw
+from .draws import draw_each
 from .filters import one_hot
 from .types import RuleName
 
@@ -110,8 +110,7 @@ def exact_match_accept(
         >>> bool(exact_match_accept(torch.tensor([1]), p[:1], p, np.zeros(1), np.array([0.3, 0.0])))
         True
     """
-    own = [draw(row, u) for row, u in zip(target_probs[: len(ids)], correct_u, strict=False)]
-    return ids == torch.tensor(own, dtype=ids.dtype, device=ids.device)
+    return ids == draw_each(target_probs[: len(ids)].cumsum(-1), correct_u[: len(ids)])
 
 
 def greedy_accept(

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from specdec_core.decoding.cache import SequenceModel
-from specdec_core.decoding.checks import check_logits
-from specdec_core.decoding.draws import draw
+from specdec_core.decoding.checks import read
+from specdec_core.decoding.draws import draw_each
 from specdec_core.decoding.filters import law
 from specdec_core.decoding.origin import Choice, Origin
 from specdec_core.decoding.proposal import DraftRequest, Proposal
@@ -55,10 +55,10 @@ class ModelDrafter:
         while len(probs) < limit:
             started = perf_counter()
             logits.append(self._model.feed(ids[self._model.length :], keep=1))
-            check_logits(logits[-1], "draft", first=len(probs))
             probs.append(law(logits[-1], sampling, ids))
             draws.append(request.draws.draft(len(ids), request.round))
-            ids.append(draw(probs[-1][0], draws[-1]))
+            drawn = draw_each(probs[-1].cumsum(-1), np.array(draws[-1:]))
+            ids += read(logits[-1], "draft", drawn, first=len(probs) - 1)[0]
             seconds.append(perf_counter() - started)
             if ids[-1] in request.end_ids:
                 stop = DraftStop.END_TOKEN

@@ -56,5 +56,5 @@ def test_the_last_uniform_below_one_stays_inside_any_vocabulary(vocab_size):
 def test_the_interval_behind_a_draw_holds_its_uniform(weights, u):
     probs = torch.tensor(weights, dtype=torch.float64)
     laws = probs.unsqueeze(0)
-    low, high = intervals(laws, laws.cumsum(-1), torch.tensor([draw(probs, u)]))[0]
+    low, high = intervals(laws, laws.cumsum(-1), torch.tensor([draw(probs, u)]))[0].tolist()
     assert low - 1e-9 <= u <= high + 1e-9
