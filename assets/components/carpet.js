@@ -15,50 +15,58 @@ function makeCarpetPanel(view) {
   view.margin = make("div", "margin");
   view.hint = make("span", "hint");
   view.told = make("span", "told");
-  const head = fill(make("header"), make("h3", "", "All rounds"), view.hint, view.told);
+  view.carpetHead = fill(make("header"), make("h3", "", "All rounds"), view.hint, view.told);
   handleScrub(view);
   view.carpetBody = fill(make("div", "carpet-body"), view.slider, view.margin);
-  return fill(make("section", "panel carpet"), head, view.carpetBody);
+  return fill(make("section", "panel carpet"), view.carpetHead, view.carpetBody);
 }
 
 /** Sizes of the carpet for the rounds there are and the room there is. */
 function carpetShape(view) {
   const { rounds } = view.store;
   const rows = Math.max(2, ...rounds.map((round) => round.places.length));
-  const room = view.carpetBody.clientWidth - CARPET.left - (view.narrow ? 0 : CARPET.margin);
-  const column = Math.min(CARPET.widest, room / Math.max(rounds.length, 1));
+  const columns = roomyCount(rounds.length);
+  const room = view.room - CARPET.left - (view.narrow ? 0 : CARPET.margin);
+  const column = Math.min(CARPET.widest, room / columns);
   const row = rows <= 7 ? 18 : 14;
-  const width = CARPET.left + column * rounds.length + 14;
-  return { rows, column, row, width, height: CARPET.top + rows * row + CARPET.bottom };
+  const width = CARPET.left + column * columns + 14;
+  return { rows, column, columns, row, width, height: CARPET.top + rows * row + CARPET.bottom };
 }
 
+/** Columns to make room for: an eighth more at most, so that new rounds seldom change the scale. */
+function roomyCount(count) {
+  const step = Math.max(1, 2 ** (Math.floor(Math.log2(Math.max(count, 1))) - 3));
+  return Math.max(1, Math.ceil(count / step) * step);
+}
+
+/** Adds the columns of new rounds; starts over when the sizes, the colours or the run have changed. */
 function drawCarpet(view) {
   const { run, rounds } = view.store;
-  const facts = [run, rounds.length, view.root.dataset.theme, view.carpetBody.clientWidth, devicePixelRatio];
-  redraw(view, "carpet", facts, () => drawCells(view));
+  const none = rounds.length === 0;
+  view.carpetBody.hidden = none;
+  view.hint.textContent = none ? "each round adds a column here" : "drag to scrub";
+  view.shape = carpetShape(view);
+  const facts = [run, view.root.dataset.theme, devicePixelRatio, view.shape];
+  redraw(view, "carpet", facts, () => startCarpet(view));
+  for (; view.columns < rounds.length; view.columns += 1) drawColumn(view, rounds[view.columns]);
   moveFrame(view);
 }
 
-function drawCells(view) {
-  const none = view.store.rounds.length === 0;
-  view.carpetBody.hidden = none;
-  view.hint.textContent = none ? "each round adds a column here" : "drag to scrub";
-  const shape = (view.shape = carpetShape(view));
-  const { canvas } = view;
+function startCarpet(view) {
+  const { canvas, shape } = view;
   const ratio = devicePixelRatio || 1;
-  const { width } = shape;
-  canvas.width = width * ratio;
+  canvas.width = shape.width * ratio;
   canvas.height = shape.height * ratio;
-  canvas.style.width = `${width}px`;
+  canvas.style.width = `${shape.width}px`;
   canvas.style.height = `${shape.height}px`;
-  const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
-  const colours = carpetColours(view);
-  pen.font = `11px ${getComputedStyle(view.root).fontFamily}`;
-  pen.textBaseline = "middle";
-  pen.textAlign = "center";
-  drawAxes(view, pen, shape, colours);
-  view.store.rounds.forEach((round) => drawColumn(pen, round, shape, colours));
+  view.pen = canvas.getContext("2d");
+  view.pen.scale(ratio, ratio);
+  view.pen.font = `11px ${getComputedStyle(view.root).fontFamily}`;
+  view.pen.textBaseline = "middle";
+  view.pen.textAlign = "center";
+  view.colours = carpetColours(view);
+  view.columns = 0;
+  drawRowNumbers(view);
 }
 
 function carpetColours(view) {
@@ -76,20 +84,23 @@ function carpetColours(view) {
   };
 }
 
-function drawAxes(view, pen, shape, colours) {
+function drawRowNumbers({ pen, shape, colours }) {
   pen.fillStyle = colours.grey;
   for (let row = 0; row < shape.rows; row += 1) {
     pen.fillText(String(row + 1), CARPET.left / 2 - 2, CARPET.top + (row + 0.5) * shape.row);
   }
-  const count = view.store.rounds.length;
-  const every = [1, 2, 5, 10, 20, 50, 100].find((step) => step * shape.column >= 24) ?? 200;
-  for (let round = 1; round <= count; round += 1) {
-    if (round !== 1 && round % every) continue;
-    pen.fillText(String(round), CARPET.left + (round - 0.5) * shape.column, shape.height - CARPET.bottom / 2 + 2);
-  }
 }
 
-function drawColumn(pen, round, shape, colours) {
+/** Some rounds have their number below, as many as there is room for. */
+function drawColumnNumber({ pen, shape, colours }, round) {
+  const every = [1, 2, 5, 10, 20, 50, 100].find((step) => step * shape.column >= 24) ?? 200;
+  if (round !== 1 && round % every) return;
+  pen.fillStyle = colours.grey;
+  pen.fillText(String(round), CARPET.left + (round - 0.5) * shape.column, shape.height - CARPET.bottom / 2 + 2);
+}
+
+function drawColumn(view, round) {
+  const { pen, shape, colours } = view;
   const gap = shape.column > 8 ? 2 : shape.column > 4 ? 1 : 0;
   const x = CARPET.left + round.i * shape.column + gap / 2;
   const width = Math.max(shape.column - gap, 0.5);
@@ -100,6 +111,7 @@ function drawColumn(pen, round, shape, colours) {
     else if (place.v === VERDICT.KEPT) drawKept(pen, box, colours);
     else if (place.v <= VERDICT.UNNEEDED) drawUnseen(pen, box, colours);
   });
+  drawColumnNumber(view, round.i + 1);
 }
 
 function drawKept(pen, [x, y, width, height], colours) {

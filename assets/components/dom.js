@@ -37,19 +37,25 @@ function tie(element, round, place, id = null) {
 /** A share from 0 to 1 as a CSS length. */
 const share = (value) => `${(100 * Math.min(Math.max(value, 0), 1)).toFixed(2)}%`;
 
-/** Red, green and blue of any CSS colour, 0 to 255. */
-function rgb(colour) {
-  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  context.fillStyle = colour;
-  context.fillRect(0, 0, 1, 1);
-  return context.getImageData(0, 0, 1, 1).data;
+/** Brightness of CSS colours met so far: finding it out means painting a pixel and reading it back. */
+const BRIGHTNESS = new Map();
+
+/** How bright a CSS colour is, 0 to 255. */
+function brightness(colour) {
+  if (!BRIGHTNESS.has(colour)) {
+    const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+    BRIGHTNESS.set(colour, 0.2126 * red + 0.7152 * green + 0.0722 * blue);
+  }
+  return BRIGHTNESS.get(colour);
 }
 
 /** "dark" or "light", by how bright the page's background is. */
 function themeOf(root) {
   const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim() || "#fff";
-  const [red, green, blue] = rgb(colour);
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128 ? "dark" : "light";
+  return brightness(colour) < 128 ? "dark" : "light";
 }
 
 /** Draws a part only when what it depends on has changed, so that focus and hover survive. */

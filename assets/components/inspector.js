@@ -2,7 +2,7 @@
 
 const LOG_FLOOR = 1e-4;
 const LINEAR_ENDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1];
-const LOG_TICKS = [[1e-4, "0.01 %"], [1e-2, "1 %"], [1, "100 %"]];
+const LOG_TICKS = [[1e-4, "0.01 %"], [1e-3, ""], [1e-2, "1 %"], [1e-1, ""], [1, "100 %"]];
 
 function makeInspectorPanel(view) {
   view.inspector = make("section", "panel inspector", null, { "aria-label": "One place in detail" });
@@ -85,7 +85,7 @@ function barTable(view, round, index, shown) {
     make("span", "column by-target", "target p"),
   );
   shown.top.forEach((row) => table.append(...barRow(view, round, index, row, end)));
-  table.append(make("span"), axis(view, end), make("span"), make("span"));
+  table.append(make("span", "axis-end"), axis(view, end), make("span", "axis-end"), make("span", "axis-end"));
   if (shown.rest) table.append(...restRow(view, round, index, shown.rest, drafted));
   return table;
 }
@@ -112,14 +112,15 @@ function barPart(className, from, to) {
   return part;
 }
 
+/** The axis of the bars; it stays in sight under a list that scrolls. */
 function axis(view, end) {
   const line = make("span", "axis", null, { "aria-hidden": "true" });
   const percent = (value) => `${Number((100 * value).toPrecision(3))} %`;
   const ticks = view.scale === "log" ? LOG_TICKS : [0, end / 2, end].map((value) => [value, percent(value)]);
   for (const [value, words] of ticks) {
-    const tick = make("span", "tick", words);
+    const tick = make("span", "tick");
     tick.style.left = share(onAxis(view, value, end));
-    line.append(tick);
+    line.append(fill(tick, make("span", "tick-name", words)));
   }
   return line;
 }

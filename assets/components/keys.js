@@ -18,13 +18,22 @@ function handleKey(view, event) {
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const { round } = view.store.cursor;
   const last = view.store.rounds.length - 1;
-  if (event.key === "Home") goByKey(view, event, Math.min(0, last), null);
+  if (event.key === "Enter" || event.key === " ") pressToken(event);
+  else if (event.key === "Home") goByKey(view, event, Math.min(0, last), null);
   else if (event.key === "End") goByKey(view, event, last, null);
   else if (STEPS[event.key]) {
     const [rounds, places] = STEPS[event.key];
     if (rounds) goByKey(view, event, round + rounds, view.store.cursor.place);
     else goByKey(view, event, round, stepPlace(view, places));
   }
+}
+
+/** A token of the text is no button of the browser's, so Enter and Space have to be told. */
+function pressToken(event) {
+  if (!event.target.matches(".flow .token")) return;
+  event.preventDefault();
+  event.stopPropagation();
+  event.target.click();
 }
 
 function stepPlace(view, by) {
@@ -44,11 +53,12 @@ function goByKey(view, event, round, place) {
 /** One token of the text and one chip of the round can be reached with Tab: those of the place in view. */
 function roveTabindex(view) {
   const place = placeInView(view);
-  for (const part of [view.flow, view.lanes]) {
-    part.querySelectorAll('[tabindex="0"]').forEach((element) => element.setAttribute("tabindex", -1));
-    const at = `[data-r="${view.store.cursor.round}"]`;
-    const button = part.querySelector(`button${at}[data-p="${place}"]`) ?? part.querySelector(`button${at}`);
-    button?.setAttribute("tabindex", 0);
+  const parts = { token: view.spans[view.store.cursor.round], chip: view.lanes };
+  for (const [kind, part] of Object.entries(parts)) {
+    view.reachable[kind]?.setAttribute("tabindex", -1);
+    const one = part?.querySelector(`.${kind}[data-p="${place}"]`) ?? part?.querySelector(`.${kind}`);
+    one?.setAttribute("tabindex", 0);
+    view.reachable[kind] = one;
   }
   const here = view.lanes.querySelectorAll(".here");
   here.forEach((element) => element.classList.remove("here"));

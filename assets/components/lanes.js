@@ -1,7 +1,12 @@
 /* One round: draft steps, above one target pass over all places, above the tokens emitted. */
 
 const PLACES_SIDE_BY_SIDE = 8;
+const FEW_PLACES = 2;
 const GHOSTS = 6;
+const PLAINLY = "Without drafts a round is plain decoding: one pass, one token.";
+const PASS_ALONE =
+  "The time of one target pass over a single token: no drafts, no tests, no draw. " +
+  "“Target alone” in the figures is another thing: the time per token of the whole of plain decoding.";
 const STATES = {
   [VERDICT.KEPT]: "passed",
   [VERDICT.REJECTED]: "fell",
@@ -23,8 +28,11 @@ function drawLanes(view) {
 }
 
 function drawRound(view, round) {
-  const list = view.narrow || (round?.places.length ?? 0) > PLACES_SIDE_BY_SIDE;
-  view.lanes.classList.toggle("list", list);
+  const count = round?.places.length ?? GHOSTS;
+  view.root.classList.toggle("row-a-place", view.narrow || count > PLACES_SIDE_BY_SIDE);
+  view.lanes.classList.toggle("list", view.narrow || count > PLACES_SIDE_BY_SIDE);
+  view.lanes.classList.toggle("few", count <= FEW_PLACES);
+  view.lanes.classList.toggle("plain", round?.k === 0);
   if (!round) fill(view.lanes, ...emptyRound(view));
   else fill(view.lanes, lanesHead(view, round), ...lanesBody(view, round), make("p", "sum", round.sum));
 }
@@ -34,7 +42,7 @@ function lanesHead(view, round) {
   title.append(make("span", "of", ` of ${view.store.rounds.length}`));
   const note = timesOf(view, round).note;
   const conditions = [view.data.head.conditions, note].filter(Boolean).join(" · ");
-  return fill(make("header"), title, make("span", "conditions", conditions));
+  return fill(make("header"), title, make("span", "settings", round.set), make("span", "conditions", conditions));
 }
 
 /** The lanes; in a narrow view the emitted tokens stand below them, side by side. */
@@ -50,7 +58,9 @@ function lanesGrid(view, round, emitted) {
   const times = timesOf(view, round);
   const stop = round.k > 0 && round.stop ? ` (stopped: ${round.stop})` : "";
   grid.append(make("p", "lane-title by-draft drafting", times.draft + stop));
-  grid.append(make("div", "pass"), make("p", "lane-title by-target checking", passWords(view, times)));
+  grid.append(make("div", "pass"), passTitle(view, times));
+  if (round.k === 0) grid.append(make("p", "plainly", PLAINLY));
+  grid.append(columnNames(round));
   round.places.forEach((place, index) => {
     const cells = [stepCell(round, place, index, times), testCell(view, round, place, index)];
     if (emitted[index]) cells.push(emitted[index]);
@@ -60,8 +70,19 @@ function lanesGrid(view, round, emitted) {
   return grid;
 }
 
-function passWords(view, times) {
-  return times.verify + (view.data.alone ? ` (one token alone: ${view.data.alone})` : "");
+function passTitle(view, times) {
+  const title = make("p", "lane-title by-target checking", times.verify);
+  const { alone } = view.data;
+  if (alone) title.append(make("span", "alone", ` (a pass over one token alone: ${alone})`, { title: PASS_ALONE }));
+  return title;
+}
+
+/** Names of the columns, for many places in rows, where there is no room for them beside each number. */
+function columnNames(round) {
+  const names = make("div", "names", null, { "aria-hidden": "true" });
+  if (round.choice) return names;
+  const columns = [["", ""], ["by-draft", "draft q"], ["by-target", "target p"], ["", "test"], ["", "dice u"]];
+  return fill(names, ...columns.map(([model, words]) => make("span", model, words)));
 }
 
 /** What the draft proposed at a place, and how long it took; the place after the last draft has none. */
@@ -93,11 +114,8 @@ function testCell(view, round, place, index) {
 }
 
 function numberLine(model, word, number, letter) {
-  return fill(
-    make("div", `line ${model}`),
-    make("span", "words", `${word} ${number}`),
-    make("i", "letter", letter),
-  );
+  const words = fill(make("span"), make("span", "name", `${word} `), number);
+  return fill(make("div", `line ${model}`), words, make("i", "letter", letter));
 }
 
 function choiceLine(round, place) {
@@ -107,7 +125,7 @@ function choiceLine(round, place) {
 
 function verdictLines(place) {
   const lines = make("div", "verdict");
-  lines.append(make("div", "rule", place.test));
+  lines.append(fill(make("div", "rule"), place.test, place.why ? make("span", "why", `: ${place.why}`) : null));
   const tick = TICKS[place.v];
   if (place.us) {
     const outcome = make("div", "outcome", `${tick} dice ${place.us}`);

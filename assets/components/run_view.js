@@ -5,12 +5,13 @@ const VIEWS = new WeakMap();
 
 function mount(parentElement) {
   const root = make("div", "run-view");
-  const view = { root, spans: [], drawn: {}, lit: "", shape: null, store: null, dragging: false };
+  const view = { root, spans: [], drawn: {}, reachable: {}, lit: "", shape: null, store: null, dragging: false };
   const round = fill(make("div", "round-row"), makeLanesPanel(view), makeInspectorPanel(view));
   view.live = make("div", "for-screen-readers", null, { "aria-live": "polite" });
   fill(root, makeTextPanel(view), round, makeCarpetPanel(view), view.live);
   parentElement.append(root);
   handleReader(view);
+  measure(view);
   view.observer = new ResizeObserver(() => fitWidth(view));
   view.observer.observe(view.root);
   VIEWS.set(parentElement, view);
@@ -19,13 +20,18 @@ function mount(parentElement) {
 
 const NARROW = 720;
 
-/** Redraws what depends on the room there is. */
+/** Takes in the room there is and redraws what depends on it. */
 function fitWidth(view) {
-  const narrow = view.root.clientWidth < NARROW;
-  view.root.classList.toggle("narrow", narrow);
-  view.narrow = narrow;
+  measure(view);
   view.markedRound = null;
   if (view.store) draw(view);
+}
+
+/** Asked for only when the room changes: in the middle of drawing it would cost a layout each time. */
+function measure(view) {
+  view.narrow = view.root.clientWidth < NARROW;
+  view.root.classList.toggle("narrow", view.narrow);
+  view.room = view.carpetHead.clientWidth;
 }
 
 /** Brings every part up to date; each draws anew only what has changed. */
@@ -39,10 +45,14 @@ function draw(view) {
   if (another && held) view.lanes.querySelector('[tabindex="0"]')?.focus();
   if (another) hover(view, null);
   if (another && !view.dragging) view.live.textContent = currentRound(view)?.say ?? "";
+  followText(view);
+  tellOfRest(view);
 }
 
 export default function (component) {
-  const { parentElement, data } = component;
+  const { parentElement } = component;
+  // The page sends its message in a list: see run_view.py.
+  const [data] = component.data ?? [];
   if (!data) return undefined;
   const view = VIEWS.get(parentElement) ?? mount(parentElement);
   view.component = component;
@@ -51,13 +61,12 @@ export default function (component) {
   view.store = store;
   view.data = data;
   view.root.dataset.theme = themeOf(view.root);
-  view.narrow = view.root.clientWidth < NARROW;
-  view.root.classList.toggle("narrow", view.narrow);
   draw(view);
   if (!complete) askForMissing(view);
   return () => {
     view.observer.disconnect();
     clearTimeout(view.reporting);
+    clearTimeout(view.resting);
     view.root.remove();
     VIEWS.delete(parentElement);
   };

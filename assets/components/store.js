@@ -5,6 +5,7 @@ const SOURCE = { KEPT: 0, CORRECTION: 1, BONUS: 2 };
 const RUNS_KEPT = 4;
 const REPORT_AFTER = 180;
 const ASK_AGAIN_AFTER = 1500;
+const REST_AFTER = 250;
 
 /** Runs by name, the latest last. They outlive a view that is taken away and mounted again. */
 const RUNS = new Map();
@@ -74,6 +75,26 @@ function report(view, now = false) {
   };
   if (now) tell();
   else view.reporting = setTimeout(tell, REPORT_AFTER);
+}
+
+/**
+ * Tells the page, once a new round or cursor is painted and the reader stays there, that it may go
+ * about its slower work. Nothing is told while the reader drags, or if the page does not ask for it.
+ */
+function tellOfRest(view) {
+  const { run, cursor, rounds } = view.store;
+  const here = view.data.rest ? `${run}/${cursor.round}/${rounds.length}` : null;
+  if (view.restingAt === here) return;
+  view.restingAt = here;
+  clearTimeout(view.resting);
+  const tell = () => {
+    if (view.dragging) view.resting = setTimeout(tell, REST_AFTER);
+    else view.component.setTriggerValue("rest", true);
+  };
+  const wait = () => {
+    if (here !== null && view.restingAt === here) view.resting = setTimeout(tell, REST_AFTER);
+  };
+  requestAnimationFrame(() => requestAnimationFrame(wait));
 }
 
 const currentRound = (view) => view.store.rounds[view.store.cursor.round];

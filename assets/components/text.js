@@ -1,24 +1,29 @@
 /* The running text: whole characters, a seam before each round, and who each token came from. */
 
 const TEXT_LINE = 28;
+const WORD_JOINER = "\u2060";
 const MARKS = { [SOURCE.CORRECTION]: "↺", [SOURCE.BONUS]: "★" };
 const CLASSES = { [SOURCE.KEPT]: "kept", [SOURCE.CORRECTION]: "own", [SOURCE.BONUS]: "own" };
 
 function makeTextPanel(view) {
   view.flow = make("div", "flow", null, { dir: "auto", role: "group", "aria-label": "Text of the run" });
+  view.unfold = make("button", "unfold", null, { type: "button", hidden: "" });
+  view.unfold.onclick = () => unfoldText(view, !view.flow.classList.contains("whole"));
   view.legend = make("div", "legend");
-  return fill(make("section", "panel text"), view.flow, view.legend);
+  return fill(make("section", "panel text"), view.flow, view.unfold, view.legend);
 }
 
 /** Adds the rounds that are not on screen yet and moves the mark to the cursor's. */
 function drawText(view) {
   const { rounds, run } = view.store;
   if (view.flow.dataset.run !== run || view.spans.length > rounds.length) startText(view);
+  const added = document.createDocumentFragment();
   for (let index = view.spans.length; index < rounds.length; index += 1) {
     const span = makeRoundText(rounds[index]);
     view.spans.push(span);
-    view.flow.append(span);
+    added.append(span);
   }
+  view.flow.append(added);
   markText(view);
 }
 
@@ -33,31 +38,37 @@ function startText(view) {
 /** Line breaks as a sign, so that a tale does not take the whole page. */
 const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
 
+/** The tokens of a round behind their seam, which is joined to the first; a space before it is before the seam. */
 function makeRoundText(round) {
   const span = make("span", "round", null, { "data-round": round.i });
-  span.append(make("span", "seam", null, { "aria-hidden": "true" }));
-  round.out.forEach((out, place) => span.append(...makeTextToken(round, place, out)));
+  const [space = "", ...tokens] = round.out.flatMap((out, place) => makeTextToken(round, place, out));
+  span.append(space, make("span", "seam", WORD_JOINER, { "aria-hidden": "true" }), ...tokens);
   return span;
 }
 
-/** A token and the space around it; the space is outside the mark, a blank token is shown as a sign. */
+/**
+ * A token and the spaces around it. Spaces are outside the mark and nothing else keeps tokens apart,
+ * so that the parts of a word read as one; a blank token is shown as a sign. An inline element with
+ * the role of a button, since the box of a real one could not be broken or joined like text.
+ */
 function makeTextToken(round, place, [text, , source, id]) {
   if (text === "") return [];
-  const core = text.replace(/^ +| +$/g, "") || text.replaceAll(" ", "·");
-  const before = text.length > core.length && text.startsWith(" ") ? " " : "";
-  const button = makeToken("button", `token ${CLASSES[source]}`, null, {
-    type: "button",
+  const words = text.replace(/^ +| +$/g, "");
+  const space = (there) => (words && there ? " " : "");
+  const token = makeToken("span", `token ${CLASSES[source]}`, null, {
+    role: "button",
     tabindex: -1,
     "aria-label": spokenToken(round, place, source),
   });
-  if (MARKS[source]) button.append(make("span", "mark", MARKS[source]));
-  button.append(visible(core));
-  return [before, tie(button, round.i, place, id)];
+  if (MARKS[source]) token.append(make("span", "mark", MARKS[source]));
+  token.append(visible(words || text.replaceAll(" ", "·")));
+  return [space(text.startsWith(" ")), tie(token, round.i, place, id), space(text.endsWith(" "))];
 }
 
 function spokenToken(round, place, source) {
   if (source === SOURCE.KEPT) return `round ${round.i + 1}, ${round.places[place].say}`;
-  const kind = source === SOURCE.BONUS ? "the target's own when all were kept" : "the target's own after a rejection";
+  const own = { [SOURCE.BONUS]: round.k ? "when all were kept" : "when nothing was drafted" };
+  const kind = `the target's own ${own[source] ?? "after a rejection"}`;
   return `round ${round.i + 1}, place ${place + 1}, "${round.out[place][1]}", ${kind}`;
 }
 
@@ -68,10 +79,24 @@ function markText(view) {
     const state = index === at ? "round here" : index > at ? "round later" : "round";
     if (span.className !== state) span.className = state;
   });
+}
+
+/** Brings the cursor's round into sight. It asks for the layout, so it comes after all drawing. */
+function followText(view) {
+  const at = view.store.cursor.round;
   const span = view.spans[Math.max(at, 0)];
   if (!span || view.markedRound === at) return;
   view.markedRound = at;
   keepInSight(view.flow, at < 0 ? 0 : span.offsetTop, at < 0 ? 0 : span.offsetHeight);
+  const whole = view.flow.classList.contains("whole");
+  view.unfold.hidden = !view.narrow || (!whole && view.flow.scrollHeight <= view.flow.clientHeight + 1);
+  view.unfold.textContent = whole ? "show less text" : "show all text";
+}
+
+function unfoldText(view, whole) {
+  view.flow.classList.toggle("whole", whole);
+  view.markedRound = null;
+  followText(view);
 }
 
 /** Scrolls inside the panel alone, and no further than needed. */
@@ -86,7 +111,7 @@ function legendItems() {
   const items = [
     ["token kept", "kept draft", ""],
     ["token own", "target's own after a rejection", "↺"],
-    ["token own", "target's own, all kept", "★"],
+    ["token own", "target's own, nothing rejected", "★"],
     ["token fell", "rejected", "✕"],
     ["token unseen", "computed, thrown away", ""],
   ];

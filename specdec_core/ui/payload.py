@@ -60,7 +60,7 @@ def compact_rounds(trace: Trace, base: int, upto: int | None = None) -> list[Jso
     """Rounds ``base`` to ``upto`` (all by default) of a trace as the browser keeps them."""
     rounds = trace.rounds[base:upto]
     texts = _texts(trace, base, upto)
-    counts = _survivors(trace.rounds[:upto])[base:]
+    counts = _survivors(trace.rounds[:upto], base)
     return [_round(trace, *each) for each in zip(rounds, texts, counts, strict=True)]
 
 
@@ -99,10 +99,11 @@ def _round(trace: Trace, item: Round, texts: list[str], survivors: list[list[int
     places = [_place(trace, item, place) for place in range(len(item.drafted) + 1)]
     end = item.end.value if item.end else None
     summary = words.emitted_words(sources, item.clipped, end)
+    in_force = trace.run.in_force(item.settings.sampling)
     return {
         "i": item.index,
         "k": len(item.drafted),
-        "gamma": item.settings.gamma,
+        "set": words.settings_words(item.settings.gamma, in_force, _rule(trace, item)),
         "choice": words.OWN_CHOICE.get(_rule(trace, item)),
         "places": places,
         "out": [[text, _label(trace, id_), int(source), int(id_)] for text, id_, source in emitted],
@@ -157,7 +158,7 @@ def _last_place(trace: Trace, item: Round) -> Json:
     text = None if own is None else _label(trace, own)
     ended = not bonus and Verdict.REJECTED not in item.verdicts
     test = words.last_place_words(count, bonus, ended, text)
-    probability = None if own is None else _known(trace, item, count).get(own, (None, None))[0]
+    probability = None if own is None else _known(trace, item, count)[own][0]
     return {
         "id": own if bonus else None,
         "t": text if bonus else None,
@@ -165,7 +166,7 @@ def _last_place(trace: Trace, item: Round) -> Json:
         "p": None, "q": None, "u": None,
         "qs": None,
         "ps": words.percent(probability) if bonus and _rule(trace, item) not in words.OWN_CHOICE else None,
-        "test": test,
+        "test": test, "why": None,
         "us": None,
         "own": text if bonus else None,
         "say": f"place {count + 1}, {test}",
@@ -177,9 +178,9 @@ def _tokens(trace: Trace, item: Round, place: int, count: int | None) -> Json:
     """The bars of one place, the stretched law of the target's own draw, and a sentence."""
     known = _known(trace, item, place)
     ids = _chosen(item, place, known, count)
-    rows = [[id_, _label(trace, id_), *_bars(known, id_)] for id_ in ids]
-    left_p = 1.0 - sum(known[id_][0] for id_ in ids if id_ in known)
-    left_q = 1.0 - sum(known[id_][1] or 0.0 for id_ in ids if id_ in known)
+    rows = [[id_, _label(trace, id_), *_bars(trace, item, place, known, id_)] for id_ in ids]
+    left_p = 1.0 - sum(known[id_][0] for id_ in ids)
+    left_q = 1.0 - sum(known[id_][1] or 0.0 for id_ in ids)
     others = trace.pair.vocab_size - len(ids)
     return {
         "top": rows,
@@ -189,9 +190,16 @@ def _tokens(trace: Trace, item: Round, place: int, count: int | None) -> Json:
     }
 
 
-def _bars(known: dict[int, tuple[float, float | None]], id_: int) -> list[float | str | None]:
-    p, q = known.get(id_, (None, None))
-    return [_number(q), _number(p), words.percent(q), words.percent(p)]
+def _bars(trace: Trace, item: Round, place: int, known: dict, id_: int) -> list[float | str | None]:
+    """q and p of one token as numbers and in words; a bound is said to be one."""
+    p, q = known[id_]
+    in_words = [words.percent(q), words.percent(p)]
+    if q is None and place < len(item.drafted):
+        # Not among the draft's most probable tokens: it lies below them all.
+        in_words[0] = f"≤ {words.percent(float(np.nanmin(item.places.top_draft.q[place])))}"
+        if _draws_from_residual(trace, item, place):
+            in_words[1] = f"≥ {words.percent(p)}"
+    return [_number(q), _number(p), *in_words]
 
 
 def _known(trace: Trace, item: Round, place: int) -> dict[int, tuple[float, float | None]]:
@@ -206,7 +214,19 @@ def _known(trace: Trace, item: Round, place: int) -> dict[int, tuple[float, floa
     for top in (full.top_target, full.top_draft, full.top_residual):
         columns = (top.ids[place].tolist(), top.p[place].tolist(), top.q[place].tolist())
         known.update({id_: (p, None if q != q else q) for id_, p, q in zip(*columns, strict=True)})
+    known.setdefault(int(full.replacement[place]), (_share_of_own(trace, item, place), None))
     return known
+
+
+def _share_of_own(trace: Trace, item: Round, place: int) -> float:
+    """p of the target's own token by the width of its interval; under the residual p − q, p's lower bound."""
+    low, high = (float(edge) for edge in item.places.replacement_interval[place])
+    return (high - low) * (_left_over(item, place) if _draws_from_residual(trace, item, place) else 1.0)
+
+
+def _left_over(item: Round, place: int) -> float:
+    """Mass of the residual (p − q)₊, which is 1 − β."""
+    return 1.0 - float(item.places.overlap[place])
 
 
 def _chosen(item: Round, place: int, known: dict, count: int | None) -> list[int]:
@@ -217,7 +237,7 @@ def _chosen(item: Round, place: int, known: dict, count: int | None) -> list[int
     weight = {id_: max(p, q or 0.0) for id_, (p, q) in known.items()}
     ranked = sorted((id_ for id_ in known if weight[id_] > 0), key=lambda id_: (-weight[id_], id_))
     chosen = list(dict.fromkeys([*always, *ranked]))[:count]
-    return sorted(chosen, key=lambda id_: (-known.get(id_, (0.0, None))[0], id_))
+    return sorted(chosen, key=lambda id_: (-known[id_][0], id_))
 
 
 def _strip(trace: Trace, item: Round, place: int, known: dict, ids: Sequence[int]) -> Json | None:
@@ -231,7 +251,7 @@ def _strip(trace: Trace, item: Round, place: int, known: dict, ids: Sequence[int
     full, own = item.places, int(item.places.replacement[place])
     low, high = (float(edge) for edge in full.replacement_interval[place])
     residual = _draws_from_residual(trace, item, place)
-    mass = 1.0 - float(full.overlap[place]) if residual else 1.0
+    mass = _left_over(item, place) if residual else 1.0
     shares = {
         id_: (max(p - (q or 0.0), 0.0) / mass if residual else p)
         for id_, (p, q) in known.items()
@@ -291,12 +311,11 @@ def _texts(trace: Trace, base: int, upto: int | None) -> list[list[str]]:
     return [[next(texts) for _ in item.emitted] for item in rounds]
 
 
-def _survivors(rounds: Sequence[Round]) -> list[list[list[int]]]:
-    """After each round, for each place: rounds that came through it, and rounds that drafted it."""
-    through: list[int] = []
-    tried: list[int] = []
+def _survivors(rounds: Sequence[Round], base: int) -> list[list[list[int]]]:
+    """After each round from ``base`` on, for each place: rounds that came through it, and that drafted it."""
+    through, tried = _survived(rounds[:base])
     out = []
-    for item in rounds:
+    for item in rounds[base:]:
         for place, verdict in enumerate(item.verdicts.tolist()):
             if place == len(tried):
                 through.append(0)
@@ -305,6 +324,19 @@ def _survivors(rounds: Sequence[Round]) -> list[list[list[int]]]:
             tried[place] += int(verdict != Verdict.NOT_NEEDED)
         out.append([list(pair) for pair in zip(through, tried, strict=True)])
     return out
+
+
+def _survived(rounds: Sequence[Round]) -> tuple[list[int], list[int]]:
+    """What ``_survivors`` counts, for all of these rounds at once: a step must not take them singly."""
+    verdicts = [item.verdicts for item in rounds if len(item.verdicts)]
+    if not verdicts:
+        return [], []
+    every = np.concatenate(verdicts)
+    places = np.concatenate([np.arange(len(each)) for each in verdicts])
+    most = int(places.max()) + 1
+    through = np.bincount(places[every == Verdict.ACCEPTED], minlength=most)
+    tried = np.bincount(places[every != Verdict.NOT_NEEDED], minlength=most)
+    return through.tolist(), tried.tolist()
 
 
 def _rule(trace: Trace, item: Round) -> RuleName:

@@ -7,7 +7,7 @@ what is written to agree with the verdict: a kept token never stands beside "kep
 
 from dataclasses import dataclass
 
-from specdec_core.decoding.types import RuleName, Source, Verdict
+from specdec_core.decoding.types import RuleName, Sampling, Source, Verdict
 
 OWN_CHOICE = {RuleName.GREEDY: "target's choice", RuleName.EXACT_MATCH: "target's own draw"}
 """How a rule that compares tokens, and not probabilities, calls what it compares with."""
@@ -15,9 +15,10 @@ OWN_CHOICE = {RuleName.GREEDY: "target's choice", RuleName.EXACT_MATCH: "target'
 _VERDICTS = {
     Verdict.ACCEPTED: "kept",
     Verdict.REJECTED: "rejected",
-    Verdict.NOT_TESTED: "computed, thrown away: a draft before it fell",
+    Verdict.NOT_TESTED: "computed, thrown away",
     Verdict.NOT_NEEDED: "not needed: the run had ended",
 }
+_WHY = {Verdict.NOT_TESTED: "a draft before it fell"}
 _SAID = {
     Verdict.ACCEPTED: "accepted",
     Verdict.REJECTED: "rejected",
@@ -82,7 +83,7 @@ def dice(u: float, threshold: float) -> tuple[str, str]:
 def ratio_words(drafted: Drafted) -> dict[str, str | None]:
     """The card of one place under the ratio test: kept while u·q < p."""
     if drafted.p is None or drafted.q is None or drafted.u is None:
-        return {"qs": None, "ps": None, "test": _VERDICTS[drafted.verdict], "us": None, "own": None}
+        return _card(test=_VERDICTS[drafted.verdict], why=_WHY.get(drafted.verdict))
     ratio = drafted.p / drafted.q if drafted.q else 0.0
     if drafted.p >= drafted.q:
         shown, test = f"{drafted.u:.2f}", "always kept"
@@ -92,26 +93,36 @@ def ratio_words(drafted: Drafted) -> dict[str, str | None]:
         shown, limit = dice(drafted.u, ratio)
         test = f"kept if dice < {limit}"
     tested = drafted.verdict <= Verdict.REJECTED
-    return {
-        "qs": percent(drafted.q),
-        "ps": percent(drafted.p),
-        "test": test if tested else _VERDICTS[drafted.verdict],
-        "us": shown if tested else None,
-        "own": None,
-    }
+    return _card(
+        qs=percent(drafted.q),
+        ps=percent(drafted.p),
+        test=test if tested else _VERDICTS[drafted.verdict],
+        why=_WHY.get(drafted.verdict),
+        us=shown if tested else None,
+    )
 
 
 def choice_words(drafted: Drafted, rule: str) -> dict[str, str | None]:
     """The card of one place under a rule that compares the draft with the target's own token."""
     tested = drafted.verdict <= Verdict.REJECTED
     same = "same, kept" if drafted.verdict == Verdict.ACCEPTED else "another, rejected"
-    return {
-        "qs": None,
-        "ps": None,
-        "test": same if tested else _VERDICTS[drafted.verdict],
-        "us": None,
-        "own": drafted.own if tested else None,
-    }
+    return _card(
+        test=same if tested else _VERDICTS[drafted.verdict],
+        why=_WHY.get(drafted.verdict),
+        own=drafted.own if tested else None,
+    )
+
+
+def _card(
+    *,
+    qs: str | None = None,
+    ps: str | None = None,
+    test: str,
+    why: str | None = None,
+    us: str | None = None,
+    own: str | None = None,
+) -> dict[str, str | None]:
+    return {"qs": qs, "ps": ps, "test": test, "why": why, "us": us, "own": own}
 
 
 def said(drafted: Drafted, rule: RuleName) -> str:
@@ -134,6 +145,26 @@ def title(drafted: Drafted) -> str:
     return f"Place {drafted.place}: “{drafted.label}” {fate[drafted.verdict]}"
 
 
+def settings_words(gamma: int, sampling: Sampling, rule: RuleName) -> str:
+    """The settings of one round, those that are off left out.
+
+    >>> settings_words(4, Sampling(0.7, top_p=0.9), RuleName.SPECULATIVE_SAMPLING)
+    'γ 4 · temperature 0.7 · top-p 0.9'
+    >>> settings_words(0, Sampling(0), RuleName.GREEDY), settings_words(5, Sampling(), RuleName.EXACT_MATCH)
+    ('γ 0 · greedy', 'γ 5 · temperature 1 · exact match')
+    """
+    greedy, special = rule == RuleName.GREEDY, rule != RuleName.SPECULATIVE_SAMPLING
+    parts = {
+        f"temperature {sampling.temperature:g}": not greedy,
+        f"top-k {sampling.top_k}": sampling.top_k > 0,
+        f"top-p {sampling.top_p:g}": sampling.top_p < 1,
+        f"min-p {sampling.min_p:g}": sampling.min_p > 0,
+        f"repetition penalty {sampling.repetition_penalty:g}": sampling.repetition_penalty != 1,
+        str(rule): special,
+    }
+    return " · ".join([f"γ {gamma}", *(words for words, on in parts.items() if on)])
+
+
 def last_place_words(drafted: int, bonus: bool, ended: bool, own: str | None) -> str:
     """What the slot after the last draft says."""
     if bonus and drafted == 0:
@@ -153,7 +184,7 @@ def emitted_words(sources: list[Source], clipped: int, end: str | None) -> str:
     if Source.CORRECTION in sources:
         parts.append("1 from the target where the draft fell ↺")
     if Source.BONUS in sources:
-        parts.append("1 from the target, all kept ★" if kept else "1 from the target ★")
+        parts.append(f"1 from the target, {'all kept' if kept else 'nothing drafted'} ★")
     total = f"{len(sources)} token{'' if len(sources) == 1 else 's'}"
     line = f"Emitted: {' + '.join(parts) or 'none'} = {total} for one target pass."
     if clipped:

@@ -5,6 +5,7 @@ sends each round once, learns where the reader is, and decides whose move was th
 """
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -64,7 +65,9 @@ class Link:
     restarts: int = 0
 
 
-def run_view(trace: Trace, cursor: Cursor, *, key: str) -> Cursor:
+def run_view(
+    trace: Trace, cursor: Cursor, *, key: str, on_rest: Callable[[], None] | None = None
+) -> Cursor:
     """Draw a run and let the reader move in it.
 
     The page keeps the returned cursor and passes it again on the next run; one that differs
@@ -74,19 +77,24 @@ def run_view(trace: Trace, cursor: Cursor, *, key: str) -> Cursor:
         trace: the run; later calls with more rounds send the new ones alone.
         cursor: where the page wants the reader to be.
         key: of this view, and of the component in the session state.
+        on_rest: a callback of the page's, called once the browser has painted a new round or
+            cursor (and when it has first painted the view) and the reader has come to rest there:
+            the moment for everything that would otherwise keep the reader waiting for the round.
 
     Returns:
         Where the reader is.
     """
     here = reader(trace, cursor, key=key)
     link = _link(key)
-    data = _data(trace, link)
+    data = _data(trace, link) | {"rest": on_rest is not None}
     _component()(
         key=key,
-        data=data,
+        # In a list, since Streamlit imports pandas to look at the values of a dictionary.
+        data=[data],
         on_cursor_change=partial(_on_cursor, key),
         on_have_change=partial(_on_have, key),
         on_open_change=partial(_on_open, key),
+        on_rest_change=on_rest or _nothing,
     )
     link.sent, link.replayed = len(trace.rounds), len(trace.replay)
     return here
@@ -161,6 +169,10 @@ def _message(key: str, event: str) -> dict:
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _nothing() -> None:
+    """Stands for a callback that the page has no use for."""
 
 
 def _on_cursor(key: str) -> None:

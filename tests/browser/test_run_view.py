@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from specdec_core.ui import payload
 from tests.browser.serving import serving
+from tests.traces import factory
 
 pytestmark = pytest.mark.browser
 
 SHADOW = "document.querySelector('[data-testid=stBidiComponentIsolated]').shadowRoot"
 APP = Path(__file__).with_name("run_view_app.py")
+ALONE = payload.one_token_alone(factory.make_trace())
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +49,9 @@ def test_a_round_shows_its_drafts_its_one_pass_and_what_came_out(open_view):
     expect(lanes.locator(".test")).to_have_count(5)
     expect(lanes.locator(".emitted .chip")).to_have_count(5)
     expect(lanes.locator(".checking")).to_contain_text("Target checks all 5 places in one pass")
-    expect(lanes.locator(".checking")).to_contain_text("one token alone: 7.0 ms")
+    expect(lanes.locator(".checking")).to_contain_text(f"one token alone: {ALONE}")
+    expect(lanes.locator(".alone")).to_have_attribute("title", re.compile("no drafts, no tests, no draw"))
+    expect(lanes.locator(".settings")).to_have_text("γ 4 · temperature 1")
     expect(page.locator(".legend")).to_contain_text("rejected does not mean wrong, only over-proposed")
 
 
