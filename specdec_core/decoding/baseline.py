@@ -11,6 +11,7 @@ from time import perf_counter
 import torch
 
 from .cache import SequenceModel
+from .clock import Clock, host_clock
 from .checks import read
 from .draws import Draws, draw_each
 from .filters import law
@@ -34,12 +35,12 @@ class PlainToken:
     end: EndReason | None
 
 
-def prefill_plain(target: SequenceModel, run: RunSettings) -> float:
-    """Read all of the prompt but its last token; seconds that it took."""
+def prefill_plain(target: SequenceModel, run: RunSettings, clock: Clock = host_clock) -> float:
+    """Read all of the prompt but its last token; seconds that it took, by the device's clock."""
     started = perf_counter()
     if prompt := run.prompt_ids[:-1]:
         target.feed(prompt, keep=1)
-    return perf_counter() - started
+    return clock()() - started
 
 
 def decode_plain(

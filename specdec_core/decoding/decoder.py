@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from .cache import SequenceModel
+from .clock import Clock, host_clock
 from .checks import read
 from .draws import Draws
 from .evidence import Evidence, weigh
@@ -71,6 +72,7 @@ class Decoder:
         run: what is fixed for the run.
         recorder: turns a round's evidence into its record.
         stop: tells from the emitted tokens whether a text condition ends the run.
+        clock: notes moments on the device that the models run on.
 
     Attributes:
         ids: the committed sequence, prompt included.
@@ -90,6 +92,7 @@ class Decoder:
         run: RunSettings,
         recorder: Recorder | None = None,
         stop: Stop | None = None,
+        clock: Clock = host_clock,
     ) -> None:
         if len(run.prompt_ids) >= target.context_length:
             raise ValueError(
@@ -102,7 +105,7 @@ class Decoder:
         self._rule = RULES[run.rule]
         self._draws = Draws(run.seed, run.branch)
         self._recorder = recorder or FullRecorder()
-        self._stop = stop
+        self._stop, self._clock = stop, clock
         self._rounds = 0
         wanted = len(run.prompt_ids) + run.max_new_tokens
         self._limit = min(wanted, target.context_length)
@@ -118,9 +121,10 @@ class Decoder:
         started = perf_counter()
         if prompt:
             self._target.feed(prompt, keep=1)
-        between = perf_counter()
+        between = self._clock()
         self._drafter.prefill(prompt)
-        return Prefill(between - started, perf_counter() - between, len(prompt))
+        end = self._clock()
+        return Prefill(between() - started, end() - between(), len(prompt))
 
     def rounds(self, settings: RoundSettings) -> Iterator[Round]:
         """All rounds to the end of the run under one setting."""
@@ -149,10 +153,11 @@ class Decoder:
         proposal = self._draft(settings.gamma, sampling)
         drafted = perf_counter()
         logits = self._verify(proposal)
-        verified = perf_counter()
+        passed = self._clock()
         evidence = self._evidence(proposal, logits, sampling)
         outcome = self._test(evidence)
         sampled = perf_counter()
+        verified = min(passed(), sampled)
         places = self._recorder.record(evidence)
         recorded = perf_counter()
         start = len(self.ids)
