@@ -20,6 +20,7 @@ class SequenceModel(Protocol):
         vocab_size: V, number of logits.
         context_length: most tokens the cache may hold.
         length: tokens in the cache.
+        nbytes: memory that the cache takes.
     """
 
     vocab_size: int
@@ -28,12 +29,15 @@ class SequenceModel(Protocol):
     @property
     def length(self) -> int: ...
 
+    @property
+    def nbytes(self) -> int: ...
+
     def feed(self, ids: Sequence[int], keep: int) -> Tensor:
         """Append ``ids`` to the sequence; float32 [keep, V] logits after the last ``keep`` of them."""
         ...
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens."""
+        """Forget all but the first ``length`` tokens; an empty cache takes no memory."""
         ...
 
 
@@ -87,6 +91,10 @@ class CachedModel:
         self._synchronize()
         return logits
 
+    @property
+    def nbytes(self) -> int:
+        return sum(layer.nbytes for layer in self._cache.layers)
+
     def rewind(self, length: int) -> None:
         if not 0 <= length <= self.length:
             raise ValueError(f"cannot rewind a cache of {self.length} tokens to {length}")
@@ -126,6 +134,13 @@ class GrowingLayer(DynamicLayer):
     def rewind(self, length: int) -> None:
         # A pass that failed half-way has filled the first layers only, hence the minimum.
         self._length = min(self._length, length)
+        if self._length == 0:
+            self.keys, self.values, self.is_initialized = None, None, False
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the buffers; an empty layer has none."""
+        return self.keys.nbytes + self.values.nbytes if self.is_initialized else 0
 
     def crop(self, tokens_to_remove: int) -> None:
         # transformers 5 passes the number of tokens to remove, as a negative number.

@@ -126,6 +126,16 @@ class Decoder:
         end = self._clock()
         return Prefill(between() - started, end() - between(), len(prompt))
 
+    @property
+    def cache_bytes(self) -> int:
+        """Memory of both caches."""
+        return self._target.nbytes + self._drafter.nbytes
+
+    def rest(self) -> None:
+        """Give the memory of both caches back; the next round reads the whole sequence anew."""
+        self._target.rewind(0)
+        self._drafter.observe(1)
+
     def rounds(self, settings: RoundSettings) -> Iterator[Round]:
         """All rounds to the end of the run under one setting."""
         while self.end is None:

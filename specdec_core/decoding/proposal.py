@@ -103,12 +103,16 @@ class Drafter(Protocol):
     Attributes:
         name: shown and recorded as the draft in force.
         length: tokens in the drafter's cache, 0 if it keeps none.
+        nbytes: memory that the cache takes.
     """
 
     name: str
 
     @property
     def length(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
 
     def prefill(self, ids: Sequence[int]) -> None:
         """Read the prompt, so that its time is not counted as drafting."""

@@ -25,6 +25,10 @@ class FallbackDrafter:
     def length(self) -> int:
         return max(self._first.length, self._second.length)
 
+    @property
+    def nbytes(self) -> int:
+        return self._first.nbytes + self._second.nbytes
+
     def prefill(self, ids: Sequence[int]) -> None:
         self._first.prefill(ids)
         self._second.prefill(ids)

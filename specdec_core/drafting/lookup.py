@@ -86,7 +86,7 @@ class LookupDrafter:
     Nothing is remembered of a proposal: only committed tokens are indexed.
     """
 
-    length = 0
+    length, nbytes = 0, 0
 
     def __init__(self, vocab: Vocabulary, *, min_ngram: int = 1, max_ngram: int = 3) -> None:
         self.name = f"prompt lookup, {max_ngram} to {min_ngram} tokens"

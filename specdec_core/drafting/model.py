@@ -44,6 +44,10 @@ class ModelDrafter:
     def length(self) -> int:
         return self._model.length
 
+    @property
+    def nbytes(self) -> int:
+        return self._model.nbytes
+
     def prefill(self, ids: Sequence[int]) -> None:
         if ids := ids[: self._model.context_length]:
             self._model.feed(ids, keep=1)

@@ -56,7 +56,7 @@ class SuffixDrafter:
         min_share: smallest D of a proposed token.
     """
 
-    length = 0
+    length, nbytes = 0, 0
 
     def __init__(
         self, vocab: Vocabulary, *, max_match: int = 24, factor: float = 2.0, min_share: float = 0.1

@@ -25,7 +25,7 @@ class UniformDrafter:
     """
 
     name = "uniform"
-    length = 0
+    length, nbytes = 0, 0
 
     def __init__(self, vocab: Vocabulary) -> None:
         self._vocab = vocab

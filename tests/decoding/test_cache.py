@@ -66,6 +66,16 @@ def test_a_pass_that_fails_half_way_can_be_rewound(module):
     assert torch.allclose(model.feed([4], 1), whole(module, [1, 2, 3, 4])[-1:], atol=1e-5)
 
 
+def test_an_empty_cache_takes_no_memory_and_can_be_filled_again(module):
+    model = CachedModel(module)
+    assert model.nbytes == 0
+    model.feed([1, 2, 3], 1)
+    assert model.nbytes > 0
+    model.rewind(0)
+    assert model.nbytes == 0
+    assert torch.allclose(model.feed([1, 2, 3, 4], 1), whole(module, [1, 2, 3, 4])[-1:], atol=1e-5)
+
+
 @pytest.mark.parametrize("length", [-1, 4])
 def test_rewinding_to_where_the_cache_never_was_is_refused(module, length):
     model = CachedModel(module)

@@ -11,6 +11,7 @@ from specdec_core.decoding.types import (
     DraftStop,
     EndReason,
     RoundSettings,
+    RuleName,
     RunSettings,
     Sampling,
     Source,
@@ -226,3 +227,18 @@ def test_the_parts_of_a_rounds_time_are_not_negative():
         parts = (*round.times.draft, round.times.verify, round.times.sample, round.times.other)
         assert min(parts) >= 0.0
         assert len(round.times.draft) == len(round.drafted)
+
+
+@pytest.mark.parametrize("rule", RuleName)
+def test_a_run_that_gave_its_caches_back_goes_on_as_if_it_had_not(rule):
+    def tokens(rest_after):
+        decoder = toy_decoder(contextual(1, 12), contextual(2, 12), 12, rule=rule, max_new_tokens=30, seed=5)
+        while decoder.end is None:
+            decoder.step(RoundSettings(gamma=3))
+            if len(decoder.emitted) > rest_after:
+                decoder.rest()
+                assert decoder.cache_bytes == 0
+                rest_after = 99
+        return decoder.emitted
+
+    assert tokens(rest_after=8) == tokens(rest_after=99)

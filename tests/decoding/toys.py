@@ -25,6 +25,10 @@ class ToyModel:
     def length(self) -> int:
         return len(self._ids)
 
+    @property
+    def nbytes(self) -> int:
+        return 8 * len(self._ids)
+
     def feed(self, ids: Sequence[int], keep: int) -> Tensor:
         assert ids, "no pass is run without tokens"
         assert len(self._ids) + len(ids) <= self.context_length, "fed beyond the context"
