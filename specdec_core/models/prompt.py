@@ -19,7 +19,7 @@ def clean(text: str) -> str:
     return text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")
 
 
-def encode_prompt(tokenizer: Any, text: str, limit: int) -> tuple[int, ...]:
+def encode_prompt(tokenizer: Any, text: str, limit: int, *, framed: bool = False) -> tuple[int, ...]:
     """The ids of a prompt, with whatever the tokenizer puts at its front.
 
     An empty text is a prompt only for tokenizers that start every text with a token of their
@@ -29,6 +29,7 @@ def encode_prompt(tokenizer: Any, text: str, limit: int) -> tuple[int, ...]:
         tokenizer: a transformers tokenizer.
         text: what the person wrote.
         limit: most tokens the prompt may have.
+        framed: a chat template has put every special token that is needed into the text.
 
     Raises:
         PromptError: the text is empty, or too long: how many tokens it has and may have.
@@ -37,7 +38,7 @@ def encode_prompt(tokenizer: Any, text: str, limit: int) -> tuple[int, ...]:
         raise PromptError(
             f"The prompt has {len(text):,} characters; this pair reads at most {limit:,} tokens. Shorten it."
         )
-    ids = tuple(tokenizer(clean(text), verbose=False)["input_ids"])
+    ids = tuple(tokenizer(clean(text), add_special_tokens=not framed, verbose=False)["input_ids"])
     if not ids:
         raise PromptError("The prompt is empty. Type at least one character.")
     if len(ids) > limit:
