@@ -1,151 +1,230 @@
 """From a pair's key to two loaded models that every session shares.
 
-Models come from local folders in Hugging Face format: safetensors only, no code from the
-folder, no network. Weights are loaded once in a process and never written to; each run has
-caches of its own. A few models and pairs stay loaded, the least recently used ones go first.
+Whoever asks first starts the loading, in a thread of its own; all who ask meanwhile wait for
+the same one, see its progress, and may give up without stopping it for the others. It is
+stopped when the last of them gives up. A few pairs stay loaded for the next visitor.
 """
 
+import logging
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Generic, TypeVar
+import weakref
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils import logging
 
-from specdec_core.models.checks import check_folder, check_pair, fingerprint
+from specdec_core.models.assembling import Way, held_bytes, make_pair
+from specdec_core.models.checklist import Checklist
 from specdec_core.models.errors import PairError
-from specdec_core.models.lean import lean
-from specdec_core.models.machine import default_device, describe_machine
-from specdec_core.models.packed import pack_linears
-from specdec_core.models.pair import LoadedModel, Pair
-from specdec_core.models.registry import PAIRS, PairSpec
-from specdec_core.models.runner import runner_for
-from specdec_core.traces.trace import ModelInfo, PairInfo
+from specdec_core.models.inspection import inspect
+from specdec_core.models.machine import default_device, default_dtype
+from specdec_core.models.pair import Pair
+from specdec_core.models.progress import Cancelled, Meter, Progress
+from specdec_core.models.registry import find_pair
+from specdec_core.models.shelf import Shelf
+from specdec_core.models.specs import PairSpec
 
-MODELS_KEPT = 4
-PAIRS_KEPT = 4
-WARM_UP_TOKENS = (1, 16, 1, 2, 3, 5, 9, 1, 2, 3, 5, 9)
-"""Sizes of the passes that a model makes before its first run, single tokens and blocks."""
+PAIRS_KEPT = 3
+"""Pairs that stay in memory though no run uses them."""
 
-T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 
 
-class _Recent(Generic[T]):
-    """The few most recently used results of an expensive function, made one at a time."""
+class Key(NamedTuple):
+    """What makes two requests the same: which pair, and where and how it runs."""
 
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._lock = threading.Lock()
-        self._items: OrderedDict[Hashable, T] = OrderedDict()
-
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The item of ``key``, made if need be; others that ask meanwhile wait for it."""
-        with self._lock:
-            if key not in self._items:
-                self._items[key] = make()
-            self._items.move_to_end(key)
-            while len(self._items) > self._size:
-                self._items.popitem(last=False)
-            return self._items[key]
+    spec: PairSpec
+    way: Way
 
 
-_models: _Recent[LoadedModel] = _Recent(MODELS_KEPT)
-_pairs: _Recent[Pair] = _Recent(PAIRS_KEPT)
+_shelf: Shelf[Pair] = Shelf(PAIRS_KEPT)
+_jobs: dict[Key, "_Job"] = {}
+_beginning = threading.Lock()
 
 
-def load_pair(key: str, device: str | torch.device | None = None) -> Pair:
+class Loading:
+    """One visitor's view of a pair on its way.
+
+    Example of a page that polls it::
+
+        loading = begin(spec)
+        while not loading.done:
+            show(loading.progress)          # stage, bytes_done, bytes_total, seconds
+        pair = loading.pair() if loading.error is None else None
+    """
+
+    def __init__(self, job: "_Job") -> None:
+        self._job = job
+        self._left = False
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is: stage, bytes of the stage done and in all, seconds since it began."""
+        return self._job.meter.progress
+
+    @property
+    def done(self) -> bool:
+        """Whether the pair is there, or will not come, for this visitor."""
+        return self._left or self._job.done.is_set()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether this visitor gave up, or all others did."""
+        return self._left or isinstance(self._job.error, Cancelled)
+
+    @property
+    def error(self) -> str | None:
+        """Why there is no pair, for a visitor to read; None while it is on its way or once it is there."""
+        if self.cancelled:
+            return "Loading was cancelled."
+        if self._job.error is None:
+            return None
+        if isinstance(self._job.error, PairError):
+            return str(self._job.error)
+        return "The pair could not be loaded; the server's log says why."
+
+    def pair(self, timeout: float | None = None) -> Pair:
+        """The pair; waits for it.
+
+        Args:
+            timeout: most seconds to wait.
+
+        Raises:
+            PairError: it cannot run here; says why.
+            Cancelled: this visitor gave up, or all did.
+            TimeoutError: it is still on its way.
+        """
+        if self._left:
+            raise Cancelled(self.progress.stage)
+        if not self._job.done.wait(timeout):
+            raise TimeoutError(f"still {self.progress.stage}")
+        if self._job.error is not None:
+            raise self._job.error
+        # A page left open for long holds on to no weights: what had to go meanwhile is loaded again.
+        return self._job.result() or begin(self._job.key.spec, *self._job.key.way).pair(timeout)
+
+    def cancel(self) -> None:
+        """Give up. Loading goes on while somebody else waits for it, and otherwise stops."""
+        self._left = True
+        self._job.leave(self)
+
+
+class _Job:
+    """One pair being loaded, for all who wait for it."""
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.meter, self.done = Meter(), threading.Event()
+        self.result: Callable[[], Pair | None] = lambda: None
+        self.error: Exception | None = None
+        # Weak, so that visitors who closed their page do not keep it going against all others' will.
+        self._waiting: weakref.WeakSet[Loading] = weakref.WeakSet()
+
+    @classmethod
+    def of(cls, key: Key, pair: Pair) -> "_Job":
+        """A job that is done."""
+        job = cls(key)
+        job.finish(pair)
+        return job
+
+    def finish(self, pair: Pair) -> None:
+        """The pair is there; the shelf and the runs keep it, the job does not."""
+        self.meter.stage("ready")
+        self.result = weakref.ref(pair)
+        self.done.set()
+
+    def join(self) -> Loading:
+        """One more visitor waits."""
+        loading = Loading(self)
+        self._waiting.add(loading)
+        return loading
+
+    def leave(self, loading: Loading) -> None:
+        """A visitor no longer waits; when nobody does, the work stops."""
+        with _beginning:
+            self._waiting.discard(loading)
+            if not self._waiting:
+                self.meter.cancel()
+
+    def run(self) -> None:
+        """Load the pair; meant for a thread of its own."""
+        try:
+            pair = make_pair(self.key.spec, self.key.way, self.meter, _shelf)
+            self.meter.check()
+            _shelf.put(self.key, pair)
+            self.finish(pair)
+        except (Cancelled, PairError) as error:
+            self.error = error
+        except Exception as error:
+            _LOG.exception("loading a pair")
+            self.error = error
+        finally:
+            self.done.set()
+            with _beginning:
+                if _jobs.get(self.key) is self:
+                    del _jobs[self.key]
+
+
+def begin(
+    spec: PairSpec, device: str | torch.device | None = None, dtype: torch.dtype | None = None
+) -> Loading:
+    """Start loading a pair, or join those who wait for it; returns at once.
+
+    Args:
+        spec: which pair.
+        device: where it runs; the default device if left out.
+        dtype: number format of its weights; the device's default if left out.
+    """
+    key = Key(spec, _way(device, dtype))
+    with _beginning:
+        if pair := _shelf.get(key):
+            return _Job.of(key, pair).join()
+        job = _jobs.get(key)
+        if job is None or job.done.is_set() or job.meter.cancelled:
+            job = _jobs[key] = _Job(key)
+            threading.Thread(target=job.run, name=f"load {spec.key}", daemon=True).start()
+        return job.join()
+
+
+def load_pair(key: str, device: str | torch.device | None = None, dtype: torch.dtype | None = None) -> Pair:
     """The pair of that key, ready to run; loaded by the first who asks, shared with all others.
 
     Args:
-        key: a key of ``PAIRS``.
-        device: where it runs; the first CUDA device or else the processor if left out.
+        key: a preset's key, or two models as ``registry.find_pair`` reads them.
+        device, dtype: as in ``begin``.
 
     Raises:
         PairError: there is no such pair, a file is missing or unreadable, or the two models
             do not belong together.
     """
-    if key not in PAIRS:
-        raise PairError(f"There is no pair {key!r}. Known pairs: {', '.join(PAIRS)}.")
-    return load_spec(PAIRS[key], device)
+    return load_spec(find_pair(key), device, dtype)
 
 
-def load_spec(spec: PairSpec, device: str | torch.device | None = None) -> Pair:
+def load_spec(
+    spec: PairSpec, device: str | torch.device | None = None, dtype: torch.dtype | None = None
+) -> Pair:
     """Like ``load_pair``, for a pair described by the caller."""
+    loading = begin(spec, device, dtype)
+    try:
+        return loading.pair()
+    except KeyboardInterrupt:
+        loading.cancel()
+        raise
+
+
+def check_pair(
+    spec: PairSpec, device: str | torch.device | None = None, meter: Meter | None = None
+) -> Checklist:
+    """The checklist of a pair as it would be loaded now; memory of idle pairs counts as free."""
+    way = _way(device, None)
+    return inspect(spec, way.device, meter, dtype=way.dtype, reclaimable=held_bytes(_shelf, way.device))
+
+
+def loaded_pairs() -> list[Pair]:
+    """The pairs that stay in memory, the one unused for longest first."""
+    return _shelf.kept()
+
+
+def _way(device: str | torch.device | None, dtype: torch.dtype | None) -> Way:
     place = torch.device(device) if device is not None else default_device()
-    return _pairs.get((spec, str(place)), lambda: _make_pair(spec, place))
-
-
-def _make_pair(spec: PairSpec, device: torch.device) -> Pair:
-    target = _models.get((spec.target_dir, str(device)), lambda: _load_model(spec.target_dir, device))
-    draft = _models.get((spec.draft_dir, str(device)), lambda: _load_model(spec.draft_dir, device))
-    check_pair(target, draft)
-    info = PairInfo(
-        key=spec.key,
-        title=spec.title,
-        target=target.info,
-        draft=draft.info,
-        vocab_size=target.module.config.get_text_config().vocab_size,
-        dtype=str(target.module.dtype).removeprefix("torch."),
-        licence=spec.licence,
-    )
-    return Pair(spec, info, target, draft, runner_for(str(device)), describe_machine(device))
-
-
-def _load_model(folder: Path, device: torch.device) -> LoadedModel:
-    check_folder(folder)
-    module, tokenizer = _read(folder)
-    parameters = module.num_parameters()
-    module.eval().requires_grad_(False).to(device)
-    passes = lean(module)  # before the layers change their layout in place
-    pack_linears(module)
-    config = module.config.get_text_config()
-    info = ModelInfo(
-        name=folder.name,
-        parameters=parameters,
-        layers=config.num_hidden_layers,
-        context_length=config.max_position_embeddings,
-        fingerprint=fingerprint(folder),
-    )
-    model = LoadedModel(folder, module, passes, tokenizer, info)
-    _warm_up(model)
-    return model
-
-
-def _read(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The model in float32 and its tokenizer; nothing is fetched and no code is run."""
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        with _silence():
-            tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-            module = AutoModelForCausalLM.from_pretrained(
-                folder, use_safetensors=True, dtype=torch.float32, **local
-            )
-    except Exception as error:
-        # transformers raises whatever the file at fault makes it raise; all of it means the same here.
-        reason = str(error).strip().split("\n")[0]
-        raise PairError(f"The model in {folder} cannot be read: {reason}") from error
-    return module, tokenizer
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Without transformers' progress bars: a few megabytes take no time worth showing."""
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
-def _warm_up(model: LoadedModel) -> None:
-    """Make passes of the sizes that rounds have, so that no run pays for the first of each."""
-    sequence = model.sequence()
-    for count in WARM_UP_TOKENS:
-        if sequence.length + count <= sequence.context_length:
-            sequence.feed([0] * count, keep=count)
+    return Way(place, dtype or default_dtype(place))

@@ -11,7 +11,9 @@ import transformers
 from specdec_core.traces.trace import Machine
 
 CPUINFO = Path("/proc/cpuinfo")
+MEMINFO = Path("/proc/meminfo")
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+CGROUP = Path("/sys/fs/cgroup")
 
 
 def describe_machine(device: torch.device) -> Machine:
@@ -35,8 +37,56 @@ def device_name(device: torch.device) -> str:
 
 
 def default_device() -> torch.device:
-    """The first CUDA device where there is one, else the processor."""
-    return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    """The first CUDA device where there is one, else Apple's GPU, else the processor."""
+    if torch.cuda.is_available():
+        return torch.device("cuda:0")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def default_dtype(device: torch.device) -> torch.dtype:
+    """The number format of weights on a device: bfloat16 on a GPU that computes in it, else float32."""
+    if device.type == "cuda" and torch.cuda.is_bf16_supported():
+        return torch.bfloat16
+    return torch.bfloat16 if device.type == "mps" else torch.float32
+
+
+def devices() -> list[torch.device]:
+    """Every device that models can run on here, the default one first."""
+    cuda = [torch.device(f"cuda:{number}") for number in range(torch.cuda.device_count())]
+    mps = [torch.device("mps")] if torch.backends.mps.is_available() else []
+    return [*cuda, *mps, torch.device("cpu")]
+
+
+def free_memory(device: torch.device) -> int | None:
+    """Bytes that new models may take on a device; None where the system does not say.
+
+    On a processor it is what Linux calls available, within the limit of the container.
+    """
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    if device.type == "mps":
+        return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
+    return min(filter(None, (_available(), _within_container())), default=None)
+
+
+def _available() -> int | None:
+    try:
+        lines = MEMINFO.read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, ValueError, StopIteration):
+        return None
+
+
+def _within_container() -> int | None:
+    """What the container's limit leaves; pages of files that can be dropped count as free."""
+    try:
+        limit, used = (int((CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+        lines = (CGROUP / "memory.stat").read_text().splitlines()
+        stale = next(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+        return limit - used + stale
+    except (OSError, ValueError, StopIteration):  # ValueError: the limit is "max", so there is none
+        return None
 
 
 def set_threads() -> int:

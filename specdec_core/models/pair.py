@@ -10,12 +10,15 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from specdec_core.decoding.cache import CachedModel
+from specdec_core.decoding.cache import CachedModel, SequenceModel
+from specdec_core.models.errors import PairError
+from specdec_core.models.facts import end_ids_of
+from specdec_core.models.fitted import fitted
 from specdec_core.models.lean import LeanLlama
 from specdec_core.models.pieces import token_pieces
 from specdec_core.models.prompt import encode_prompt
-from specdec_core.models.registry import PairSpec
 from specdec_core.models.runner import Runner
+from specdec_core.models.specs import PairSpec
 from specdec_core.traces.trace import CostTable, Machine, ModelInfo, PairInfo
 
 COLD_ROUNDS = 2
@@ -32,6 +35,9 @@ class LoadedModel:
         passes: what runs a pass over the same weights, the module itself or a leaner stand-in.
         tokenizer: its tokenizer.
         info: what a trace says of it.
+        size: V, number of ids in its pair; None for as many as it has logits.
+        masked: ids below V that it never gives: padding, and what a draft may not propose.
+        whole: the model that this is a view of, made for one pair; it lives as long as its views.
     """
 
     folder: Path
@@ -39,11 +45,15 @@ class LoadedModel:
     passes: nn.Module | LeanLlama
     tokenizer: Any
     info: ModelInfo
+    size: int | None = None
+    masked: tuple[int, ...] = ()
+    whole: "LoadedModel | None" = None
 
-    def sequence(self) -> CachedModel:
-        """The model with an empty cache of its own."""
+    def sequence(self) -> SequenceModel:
+        """The model with an empty cache of its own, over the ids of its pair."""
         device = next(self.passes.parameters()).device
-        return CachedModel(self.passes, synchronize=_waiting_for(device))
+        cached = CachedModel(self.passes, synchronize=_waiting_for(device))
+        return fitted(cached, self.size or cached.vocab_size, self.masked)
 
 
 def _waiting_for(device: torch.device) -> Callable[[], None]:
@@ -62,7 +72,8 @@ class Pair:
         runner: hands out the device in turns.
         machine: what the pair runs on.
         end_ids: tokens that end a text.
-        target_module, draft_module: the shared transformers modules, packed where it pays.
+        target_module, draft_module: the shared transformers modules, packed where it pays; the
+            draft's is None for a pair whose drafts need no second model.
     """
 
     def __init__(
@@ -70,14 +81,14 @@ class Pair:
         spec: PairSpec,
         info: PairInfo,
         target: LoadedModel,
-        draft: LoadedModel,
+        draft: LoadedModel | None,
         runner: Runner,
         machine: Machine,
     ) -> None:
         self.spec, self.info, self.runner, self.machine = spec, info, runner, machine
         self.tokenizer = target.tokenizer
-        self.target_module, self.draft_module = target.module, draft.module
-        self.end_ids = _end_ids(target)
+        self.target_module, self.draft_module = target.module, draft.module if draft else None
+        self.end_ids = _end_ids(target, info.vocab_size)
         self._target, self._draft = target, draft
         self._pieces = token_pieces(self.tokenizer, info.vocab_size)
         # Two locks: a round is counted while the device is held, and measuring waits for the device.
@@ -85,13 +96,29 @@ class Pair:
         self._rounds = 0
         self._costs: CostTable | None = None
 
-    def target(self) -> CachedModel:
+    def target(self) -> SequenceModel:
         """The target with an empty cache."""
         return self._target.sequence()
 
-    def draft(self) -> CachedModel:
-        """The draft with an empty cache."""
+    def draft(self) -> SequenceModel:
+        """The draft model with an empty cache.
+
+        Raises:
+            PairError: the pair has none.
+        """
+        if self._draft is None:
+            raise PairError(f"{self.info.title} has no draft model; choose a draft of another kind.")
         return self._draft.sequence()
+
+    @property
+    def target_model(self) -> LoadedModel:
+        """The target in memory; what is made from it lives as long as it does."""
+        return self._target
+
+    @property
+    def draft_model(self) -> LoadedModel | None:
+        """The draft model in memory; None for a pair whose drafts need no second model."""
+        return self._draft
 
     @property
     def prompt_limit(self) -> int:
@@ -124,11 +151,7 @@ class Pair:
             return self._rounds <= COLD_ROUNDS
 
 
-def _end_ids(model: LoadedModel) -> frozenset[int]:
-    """Every token that the model's own settings or its tokenizer call an end of text."""
-    settings = (model.module.config, getattr(model.module, "generation_config", None))
-    found: set[int] = set()
-    for ids in [*(getattr(item, "eos_token_id", None) for item in settings), model.tokenizer.eos_token_id]:
-        if ids is not None:
-            found.update(ids if isinstance(ids, list | tuple) else [ids])
-    return frozenset(found)
+def _end_ids(model: LoadedModel, size: int) -> frozenset[int]:
+    """The end tokens of a model, as far as they can come up."""
+    found = end_ids_of(model.module.config, getattr(model.module, "generation_config", None), model.tokenizer)
+    return frozenset(id_ for id_ in found if id_ < size)

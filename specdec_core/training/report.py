@@ -19,7 +19,7 @@ from specdec_core.drafting.model import ModelDrafter
 from specdec_core.experiments.costs import measure_costs
 from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import Pair
-from specdec_core.models.registry import PairSpec
+from specdec_core.models.registry import folder_pair
 from specdec_core.training.corpus import opening
 from specdec_core.training.export import load_exported
 from specdec_core.training.language import nats_per_character
@@ -82,14 +82,8 @@ def held_out_prompts(workshop: Workshop) -> list[str]:
 
 def pair_of(workshop: Workshop, draft: str) -> Pair:
     """The target and one of the drafts, loaded as the app loads them."""
-    spec = PairSpec(
-        key=draft,
-        title=draft,
-        summary="",
-        target_dir=workshop.model_folder("target"),
-        draft_dir=workshop.model_folder(draft),
-        licence="Apache-2.0",
-    )
+    folders = workshop.model_folder("target"), workshop.model_folder(draft)
+    spec = folder_pair(draft, draft, "", *folders, licence="Apache-2.0")
     return load_spec(spec, "cpu")
 
 

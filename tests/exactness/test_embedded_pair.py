@@ -84,7 +84,7 @@ def reference(folder):
 @torch.inference_mode()
 def test_recorded_p_and_q_agree_with_plain_transformers_without_any_cache(pair):
     """Within 1e-4 at every place, each recomputed from the whole prefix."""
-    target, draft = reference(pair.spec.target_dir), reference(pair.spec.draft_dir)
+    target, draft = reference(pair.spec.target.folder), reference(pair.spec.draft.folder)
     run, sampling = settings(pair, "speculative sampling", 40), Sampling(0.9, top_k=200, top_p=0.98)
     sequence = list(run.prompt_ids)
     for round in speculate(pair, run, 4, sampling, recorder=FullRecorder()):

@@ -6,7 +6,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specdec_core.models.registry import PairSpec
+from specdec_core.models.registry import PairSpec, folder_pair
 
 STORY = "Once upon a time there was a king who had three sons, and the youngest was called Simpleton. "
 
@@ -59,4 +59,4 @@ def pair_spec(folder: Path, *, context: int = 128) -> PairSpec:
     words = tokenizer()
     target = save(folder / "target", model(len(words), layers=2, seed=1, context=context), words)
     draft = save(folder / "draft", model(len(words), layers=1, seed=2, context=context), words)
-    return PairSpec("tiny", "Tiny", "A random pair.", target, draft, "Apache-2.0")
+    return folder_pair("tiny", "Tiny", "A random pair.", target, draft, "Apache-2.0")

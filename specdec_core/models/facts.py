@@ -1,0 +1,135 @@
+"""What the checklist needs to know of a model, read from its config and tokenizer alone."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, PreTrainedConfig
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+
+from specdec_core.decoding.cache import UnsupportedCache, rewindable_cache
+from specdec_core.models.errors import PairError
+from specdec_core.models.reading import read_config, read_tokenizer
+from specdec_core.models.vocabulary import Vocabulary, vocabulary_of
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """One model, before its weights are read.
+
+    Attributes:
+        name: what people call it.
+        kind: transformers' name of its architecture.
+        own_code: classes that its config wants to take from code beside it.
+        native: whether transformers knows the architecture and can write text with it.
+        parameters: number of weights, tied ones counted once.
+        cache_values: numbers that the cache keeps for each token.
+        context_length: longest sequence it accepts, in tokens.
+        end_ids: tokens that end a text.
+        vocabulary: what its ids stand for.
+        state: why its cache cannot be rewound; "" if it can.
+    """
+
+    name: str
+    kind: str
+    own_code: tuple[str, ...]
+    native: bool
+    parameters: int
+    cache_values: int
+    context_length: int
+    end_ids: frozenset[int]
+    vocabulary: Vocabulary
+    state: str = ""
+
+
+def read_facts(folder: Path, name: str) -> ModelFacts:
+    """The facts of a folder in Hugging Face format; its weights need not be there.
+
+    Raises:
+        PairError: config or tokenizer cannot be read, or the model needs code that comes with it.
+    """
+    kind, own_code = _declared(folder)
+    if kind not in CONFIG_MAPPING:
+        raise PairError(
+            f"{name} is of a kind that transformers does not know ({kind or 'none given'})"
+            + (" and wants to bring its own code, which is never run." if own_code else ".")
+        )
+    config = read_config(folder)
+    text = config.get_text_config()
+    end_ids = end_ids_of(config, _generation(folder), tokenizer := read_tokenizer(folder))
+    native = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and not config.is_encoder_decoder
+    context = int(getattr(text, "max_position_embeddings", 0) or 0)
+    return ModelFacts(
+        name=name,
+        kind=kind,
+        own_code=own_code,
+        native=native,
+        parameters=_parameters(config) if native else 0,
+        cache_values=_cache_values(text),
+        context_length=context,
+        end_ids=end_ids,
+        vocabulary=vocabulary_of(name, tokenizer, text.vocab_size, end_ids),
+        state=_state(text, context),
+    )
+
+
+def end_ids_of(config: Any, generation: Any, tokenizer: Any) -> frozenset[int]:
+    """Every token that a model's own settings or its tokenizer call an end of text.
+
+    Args:
+        config, generation: settings with an attribute ``eos_token_id``: an id, several, or None.
+        tokenizer: the model's tokenizer.
+    """
+    found: set[int] = set()
+    for settings in (config, generation, tokenizer):
+        ids = getattr(settings, "eos_token_id", None)
+        if ids is not None:
+            found.update(ids if isinstance(ids, list | tuple) else [ids])
+    return frozenset(found)
+
+
+def _declared(folder: Path) -> tuple[str, tuple[str, ...]]:
+    """The kind that a config names, and the classes that it wants to bring along."""
+    try:
+        content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        return str(content.get("model_type", "")), tuple(sorted(content.get("auto_map") or ()))
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise PairError(f"The config.json of {folder.name} cannot be read.") from error
+
+
+@dataclass(frozen=True)
+class _Generation:
+    eos_token_id: Any = None
+
+
+def _generation(folder: Path) -> _Generation:
+    try:
+        content = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
+        return _Generation(content.get("eos_token_id"))
+    except (OSError, ValueError, AttributeError):
+        return _Generation()
+
+
+def _parameters(config: PreTrainedConfig) -> int:
+    """Counted on a model without memory behind it."""
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=False).num_parameters()
+
+
+def _cache_values(config: PreTrainedConfig) -> int:
+    """Keys and values of one token in all layers."""
+    heads = getattr(config, "num_attention_heads", 0) or 0
+    groups = getattr(config, "num_key_value_heads", None) or heads
+    size = getattr(config, "head_dim", None) or (config.hidden_size // heads if heads else 0)
+    return 2 * config.num_hidden_layers * groups * size
+
+
+def _state(config: PreTrainedConfig, context: int) -> str:
+    try:
+        rewindable_cache(config, max(1, context))
+    except UnsupportedCache as error:
+        return str(error)
+    return ""

@@ -1,0 +1,84 @@
+"""From a folder in Hugging Face format to a module and its tokenizer: local files, safetensors, no code."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from specdec_core.models.checks import check_folder, shown_name, weight_bytes
+from specdec_core.models.errors import PairError
+from specdec_core.models.progress import Cancelled, Meter
+from specdec_core.models.weights_progress import counted
+
+LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+T = TypeVar("T")
+
+
+def read_module(
+    folder: Path, dtype: torch.dtype, device: torch.device | str = "cpu", meter: Meter | None = None
+) -> PreTrainedModel:
+    """The model of a folder, in eval mode, with weights that need no gradient.
+
+    Args:
+        folder: in Hugging Face format, with safetensors.
+        dtype: number format of the weights in memory.
+        device: where they lie.
+        meter: told of the bytes; a cancelled meter ends the work.
+
+    Raises:
+        PairError: the folder lacks a file, or cannot be read.
+        Cancelled: the work was cancelled.
+    """
+    check_folder(folder)
+    meter, size = meter or Meter(), weight_bytes(folder)
+    meter.stage(f"reading the weights of {shown_name(folder)}", size)
+    with counted(meter, size), _told(folder):
+        module = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, dtype=dtype, **LOCAL)
+    return module.eval().requires_grad_(False).to(device)
+
+
+def read_config(folder: Path) -> PreTrainedConfig:
+    """The configuration of a folder's model; fails as ``read_module`` does."""
+    with _told(folder):
+        return AutoConfig.from_pretrained(folder, **LOCAL)
+
+
+def read_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of a folder; fails as ``read_module`` does. The last few stay at hand."""
+    stamp = _told_once(folder, lambda: (folder / "tokenizer.json").stat().st_mtime_ns)
+    return _tokenizer(folder, stamp)
+
+
+@lru_cache(maxsize=4)
+def _tokenizer(folder: Path, _stamp: int) -> PreTrainedTokenizerBase:
+    return _told_once(folder, lambda: AutoTokenizer.from_pretrained(folder, **LOCAL))
+
+
+def _told_once(folder: Path, read: Callable[[], T]) -> T:
+    with _told(folder):
+        return read()
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Whatever goes wrong inside, in one line."""
+    try:
+        yield
+    except (Cancelled, PairError):
+        raise
+    except Exception as error:
+        # transformers raises whatever the file at fault makes it raise; all of it means the same here.
+        reason = str(error).strip().split("\n")[0]
+        raise PairError(f"The model in {shown_name(folder)} cannot be read: {reason}") from error
