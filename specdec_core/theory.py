@@ -5,12 +5,14 @@ Notation of Leviathan et al. 2023, "Fast Inference from Transformers via Specula
 
 - α (``alpha``): chance that a drafted token is kept, E[Σ min(p, q)] under the ratio test;
 - γ (``gamma``): tokens drafted in a round;
-- c: time of a draft step over that of a target pass for one token;
-- v(γ) (``verify``): time of a target pass over γ + 1 tokens over that for one token; the paper
-  takes it to be 1.
+- c: time of a draft step over that of one token of plain decoding (section 3.3);
+- v(γ) (``verify``): time of verifying γ drafts over that of one token of plain decoding; the
+  paper takes it to be 1.
 
-All times are in target passes for one token. Where a parameter is called an array, scalars and
-arrays of any shape may be mixed and broadcast; scalars in give a numpy scalar out.
+All times are in tokens of plain decoding. To the paper that is one target pass; measured, it is
+the pass with the law and the draw (``CostTable``), so that v(0) need not be exactly 1. Where a
+parameter is called an array, scalars and arrays of any shape may be mixed and broadcast; scalars
+in give a numpy scalar out.
 """
 
 from collections.abc import Callable, Sequence
@@ -119,7 +121,9 @@ def speedup_at_cost(tokens: ArrayLike, gamma: ArrayLike, c: ArrayLike, verify: A
 
 
 def improves(alpha: ArrayLike, c: ArrayLike) -> np.ndarray:
-    """Whether some γ makes decoding faster, Corollary 3.9: if and only if α > c.
+    """Whether some γ makes decoding faster: if and only if α > c.
+
+    Corollary 3.9 shows "if"; "only if" follows from E(γ) ≤ 1 + γ·α, hence S(γ) ≤ (1 + γα) / (1 + γc).
 
     >>> bool(improves(0.3, 0.2)), bool(improves(0.2, 0.2))
     (True, False)
@@ -176,7 +180,7 @@ def longer_pays(alpha: ArrayLike, gamma: ArrayLike, c: ArrayLike) -> np.ndarray:
 
 
 def round_costs(c: float, verify: Callable[[int], float] | Sequence[float], longest: int) -> np.ndarray:
-    """D(k) = k·c + v(k), the time of a round of k drafts in plain target passes: float64 [longest+1].
+    """D(k) = k·c + v(k), the time of a round of k drafts: float64 [longest+1].
 
     Args:
         verify: v as a function of the number of drafts, or its values for 0, 1, ..., longest.

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from specdec_core.cli import INTERRUPTED
 from specdec_core.cli.options import add_pair_options, check_place, chosen_pair
-
-if TYPE_CHECKING:
-    from specdec_core.experiments.bench import BenchSettings
+from specdec_core.experiments.bench_plan import PROMPTS, QUICK, BenchSettings
 
 HEAD = ("", "γ", "tokens/s", "× plain", "× assisted", "E", "α", "× decode", "predicted", "closed form")
 
@@ -38,10 +37,18 @@ def add_parser(subparsers: Any) -> None:
     )
     add_pair_options(parser)
     parser.add_argument("--quick", action="store_true", help="a small run, for a first look")
-    parser.add_argument("--gammas", type=_numbers, help="draft lengths, such as 1,2,4,8")
-    parser.add_argument("--prompts", type=int, help="how many prompts")
-    parser.add_argument("--tokens", type=int, help="new tokens in each run")
-    parser.add_argument("--repeats", type=int, help="how often everything is repeated")
+    parser.add_argument(
+        "--gammas", type=_numbers, metavar="N,N,...", help=f"draft lengths {_defaults('gammas')}"
+    )
+    parser.add_argument(
+        "--prompts", type=int, metavar="N", help=f"how many of {len(PROMPTS)} prompts {_defaults('prompts')}"
+    )
+    parser.add_argument(
+        "--tokens", type=int, metavar="N", help=f"new tokens in each run {_defaults('tokens')}"
+    )
+    parser.add_argument(
+        "--repeats", type=int, metavar="N", help=f"how often all is repeated {_defaults('repeats')}"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all raw times and results as JSON")
 
 
@@ -55,10 +62,14 @@ def run(args: argparse.Namespace) -> int:
     logging.set_verbosity_error()  # assisted generation warns of how it calls itself
     settings = _settings(args)
     pair = chosen_pair(args)
-    report = to_json(run_bench(pair, settings, _Progress()), pair.info, pair.machine)
-    print("\n".join(lines(report)))
+    result = run_bench(pair, settings, _Progress())
+    report = to_json(result, pair.info, pair.machine)
     if args.json:
         args.json.write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+    print("\n".join(lines(report)))
+    if (done := result.settings.repeats) < settings.repeats:
+        print(f"\nstopped: this is what {done} of {settings.repeats} repetitions say", file=sys.stderr)
+        return INTERRUPTED
     return 0
 
 
@@ -83,9 +94,17 @@ def _numbers(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"{text!r} is no list of whole numbers such as 1,2,4") from None
 
 
-def _settings(args: argparse.Namespace) -> "BenchSettings":
-    from specdec_core.experiments.bench import QUICK, BenchSettings
+def _defaults(name: str) -> str:
+    """What an option is where it is not given, in words."""
+    usual, quick = (_written(getattr(settings, name)) for settings in (BenchSettings(), QUICK))
+    return f"(default: {usual}; quick: {quick})"
 
+
+def _written(value: int | tuple[int, ...]) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _settings(args: argparse.Namespace) -> BenchSettings:
     asked = {name: getattr(args, name) for name in ("gammas", "prompts", "tokens", "repeats")}
     given = {name: value for name, value in asked.items() if value is not None}
     return replace(QUICK if args.quick else BenchSettings(), **given)

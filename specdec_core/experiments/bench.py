@@ -10,8 +10,7 @@ that a drift of the machine's speed meets all ways alike. Only the raw times are
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from statistics import median
 from time import perf_counter
 
@@ -21,169 +20,63 @@ from transformers import GenerationConfig
 from specdec_core.decoding.baseline import decode_plain, prefill_plain
 from specdec_core.decoding.decoder import Decoder
 from specdec_core.decoding.record import FullRecorder, NoRecorder
-from specdec_core.decoding.types import Round, RoundSettings, RuleName, RunSettings, Sampling, Verdict
+from specdec_core.decoding.types import Round, RoundSettings, RunSettings, Verdict
 from specdec_core.drafting.model import ModelDrafter
 from specdec_core.models.loading import Pair
 from specdec_core.traces.trace import CostTable
 
+from .bench_plan import PROMPTS, BenchResult, BenchSettings, Job, Measurement, Mode, Way, jobs
 from .costs import measure_costs
 
-PROMPTS = (
-    "Once upon a time there was a king who had three daughters",
-    "In a hut at the edge of the great forest lived an old woman",
-    "The youngest brother took his sword and went out into the world",
-    "There was once a poor fisherman, and every morning he went down to the sea",
-    "The wolf knocked at the door and said",
-    "A merchant had to go on a long journey, and before he left he asked his children",
-    "When the princess woke, the castle was silent",
-    "Far away in the mountains there stood a house made of glass",
-)
-"""Openings in the manner of the embedded pair's own texts."""
-
 WARM_UP_TOKENS = 8
-
-
-class Way(StrEnum):
-    """One way to continue a prompt."""
-
-    PLAIN = "plain decoding"
-    TRANSFORMERS = "transformers, plain"
-    ASSISTED = "transformers, assisted"
-    SPECULATIVE = "speculative"
-    RECORDED = "speculative, recorded"
-
-
-DRAFTING = (Way.ASSISTED, Way.SPECULATIVE, Way.RECORDED)
-
-
-class Mode(StrEnum):
-    """How tokens are chosen from the target's law."""
-
-    GREEDY = "greedy"
-    SAMPLED = "sampled"
-
-    @property
-    def rule(self) -> RuleName:
-        return RuleName.GREEDY if self is Mode.GREEDY else RuleName.SPECULATIVE_SAMPLING
-
-    @property
-    def sampling(self) -> Sampling:
-        return Sampling(temperature=0.0 if self is Mode.GREEDY else 1.0)
-
-
-@dataclass(frozen=True)
-class BenchSettings:
-    """What to measure.
-
-    Attributes:
-        gammas: draft lengths.
-        prompts: how many of ``PROMPTS``.
-        tokens: new tokens in each run.
-        repeats: how often everything is repeated.
-
-    Raises:
-        ValueError: naming the setting that lies outside its range.
-    """
-
-    gammas: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8)
-    prompts: int = 4
-    tokens: int = 128
-    repeats: int = 3
-
-    def __post_init__(self) -> None:
-        if not self.gammas or not all(1 <= gamma <= 64 for gamma in self.gammas):
-            raise ValueError("every draft length must be from 1 to 64, and there must be at least one")
-        if not 1 <= self.prompts <= len(PROMPTS):
-            raise ValueError(f"prompts is {self.prompts}; it must be from 1 to {len(PROMPTS)}")
-        if self.tokens < 2 or self.repeats < 1:
-            raise ValueError("a run needs at least 2 tokens and 1 repeat")
-
-
-QUICK = BenchSettings(gammas=(2, 4), prompts=1, tokens=32, repeats=2)
-
-
-@dataclass(frozen=True)
-class Job:
-    """One way at one draft length; ``gamma`` is 0 where nothing is drafted."""
-
-    way: Way
-    mode: Mode
-    gamma: int = 0
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One timed run. Times in seconds; counts only for this project's own loops.
-
-    Attributes:
-        prompt, repeat: number of the prompt and of the repetition.
-        tokens: new tokens.
-        seconds: wall-clock time of the whole run, reading the prompt included.
-        prefill: the part of it that read the prompt; None where transformers does not tell.
-        passes: target passes after the prompt was read.
-        drafted, tested, accepted: drafted tokens and what became of them.
-        overlap: Σ β over tested places; only where the run was recorded.
-        draft, verify, sample, other: parts of the rounds' time.
-    """
-
-    job: Job
-    prompt: int
-    repeat: int
-    tokens: int
-    seconds: float
-    prefill: float | None = None
-    passes: int = 0
-    drafted: int = 0
-    tested: int = 0
-    accepted: int = 0
-    overlap: float | None = None
-    draft: float = 0.0
-    verify: float = 0.0
-    sample: float = 0.0
-    other: float = 0.0
-
-
-@dataclass(frozen=True)
-class BenchResult:
-    """Raw times of a whole benchmark, and the cost table measured between them."""
-
-    settings: BenchSettings
-    measurements: tuple[Measurement, ...]
-    costs: CostTable
-
-
-def jobs(gammas: Sequence[int]) -> list[Job]:
-    """Every way in both modes, the drafting ones at each draft length."""
-    return [
-        Job(way, mode, gamma)
-        for mode in Mode
-        for way in Way
-        for gamma in (gammas if way in DRAFTING else (0,))
-    ]
 
 
 def run_bench(
     pair: Pair, settings: BenchSettings, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> BenchResult:
-    """Measure everything; ``progress(done, total)`` is told after each timed run."""
+    """Measure everything; ``progress(done, total)`` is told after each timed run.
+
+    Interrupted from the keyboard, it returns the repetitions that were complete and says in the
+    result's settings how many; without one the interrupt goes through.
+    """
     prompts = [pair.encode(text) for text in PROMPTS[: settings.prompts]]
     work = jobs(settings.gammas)
-    sizes = [1, *(gamma + 1 for gamma in settings.gammas)]
-    context = len(prompts[0]) + settings.tokens // 2
     measurements: list[Measurement] = []
     costs: list[CostTable] = []
     total = settings.repeats * len(prompts) * len(work)
     with _little_garbage():
         for job in work:
             _run(pair, job, prompts[0], WARM_UP_TOKENS, seed=0)
-        for repeat in range(settings.repeats):
-            costs.append(measure_costs(pair, tokens=sizes, context=context))
-            for number, prompt in enumerate(prompts):
-                for job in _rotated(work, repeat * len(prompts) + number):
-                    timed = _run(pair, job, prompt, settings.tokens, seed=repeat)
-                    measurements.append(replace(timed, prompt=number, repeat=repeat))
-                    progress(len(measurements), total)
-    return BenchResult(settings, tuple(measurements), _pooled(costs))
+        while len(costs) < settings.repeats:
+            made: list[Measurement] = []
+            try:
+                table = _costs(pair, settings, len(prompts[0]))
+                for timed in _repetition(pair, work, prompts, settings.tokens, len(costs)):
+                    made.append(timed)
+                    progress(len(measurements) + len(made), total)
+            except KeyboardInterrupt:
+                if not costs:
+                    raise
+                break
+            costs.append(table)
+            measurements += made
+    return BenchResult(replace(settings, repeats=len(costs)), tuple(measurements), _pooled(costs))
+
+
+def _costs(pair: Pair, settings: BenchSettings, prompt: int) -> CostTable:
+    """The pair's costs in the middle of a run, at the sizes of pass that the runs have."""
+    sizes = [1, *(gamma + 1 for gamma in settings.gammas)]
+    return measure_costs(pair, tokens=sizes, context=prompt + settings.tokens // 2)
+
+
+def _repetition(
+    pair: Pair, work: list[Job], prompts: Sequence[Sequence[int]], tokens: int, repeat: int
+) -> Iterator[Measurement]:
+    """Every job once on each prompt, in an order that turns from one prompt to the next."""
+    for number, prompt in enumerate(prompts):
+        for job in _rotated(work, repeat * len(prompts) + number):
+            timed = _run(pair, job, prompt, tokens, seed=repeat)
+            yield replace(timed, prompt=number, repeat=repeat)
 
 
 @contextmanager
@@ -207,10 +100,17 @@ def _pooled(costs: Sequence[CostTable]) -> CostTable:
     """Medians over the tables of all repetitions."""
     return replace(
         costs[0],
-        target=tuple(median(times) for times in zip(*(table.target for table in costs), strict=True)),
+        target=_medians([table.target for table in costs]),
+        rest=_medians([table.rest for table in costs]),
+        plain=median(table.plain for table in costs),
         draft=median(table.draft for table in costs),
         repeats=sum(table.repeats for table in costs),
     )
+
+
+def _medians(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """The median of each column."""
+    return tuple(median(column) for column in zip(*rows, strict=True))
 
 
 def _run(pair: Pair, job: Job, prompt: Sequence[int], tokens: int, seed: int) -> Measurement:

@@ -14,7 +14,7 @@ from typing import Any
 from specdec_core.theory import expected_tokens, speedup_at_cost
 from specdec_core.traces.trace import Machine, PairInfo
 
-from .bench import DRAFTING, BenchResult, Job, Measurement, Mode, Way, jobs
+from .bench_plan import DRAFTING, BenchResult, Job, Measurement, Mode, Way, jobs
 
 BENCH_VERSION = 1
 """Version of the JSON form."""

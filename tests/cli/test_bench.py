@@ -3,14 +3,17 @@
 import contextlib
 import io
 import json
+from dataclasses import replace
 from statistics import median
 
 import pytest
 
 from specdec_core.cli import main
-from specdec_core.experiments.bench import DRAFTING, Mode, Way
+from specdec_core.experiments import bench
+from specdec_core.experiments.bench_plan import DRAFTING, Job, Mode, Way
 from specdec_core.experiments.bench_summary import median_interval
 from specdec_core.models import registry
+from specdec_core.traces.trace import CostTable
 from tests.cli.endings import code_of
 
 TOKENS = 12
@@ -64,13 +67,14 @@ def test_ratios_are_those_of_the_raw_times(report):
 
 
 def test_the_prediction_is_the_closed_form_of_the_raw_counts(report):
-    costs = dict(zip(report["costs"]["tokens"], report["costs"]["target"], strict=True))
+    costs = report["costs"]
+    verify = {n: t + rest for n, t, rest in zip(costs["tokens"], costs["target"], costs["rest"], strict=True)}
     for row in report["rows"]:
         if row["job"]["way"] == Way.SPECULATIVE:
             _, mode, gamma = row["job"].values()
             ours = runs(report, Way.SPECULATIVE, mode, gamma).values()
             tokens_per_pass = sum(run["tokens"] for run in ours) / sum(run["passes"] for run in ours)
-            cost = (gamma * report["costs"]["draft"] + costs[gamma + 1]) / costs[1]
+            cost = (gamma * costs["draft"] + verify[gamma + 1]) / costs["plain"]
             assert row["predicted"] == pytest.approx(tokens_per_pass / cost)
             closed = sum(row["alpha"] ** k for k in range(gamma + 1))
             assert row["predicted_closed"] == pytest.approx(closed / cost)
@@ -109,12 +113,11 @@ def test_a_mistake_is_answered_in_one_line_and_code_2(mistake, capsys):
 
 
 def test_transformers_options_are_as_before_after_a_run(tiny_spec):
-    from specdec_core.experiments.bench import Job, _run
     from specdec_core.models.loading import load_spec
 
     pair = load_spec(tiny_spec)
     before = pair.target_module.generation_config, pair.draft_module.generation_config
-    _run(pair, Job(Way.ASSISTED, Mode.GREEDY, 2), pair.encode("Once"), 4, seed=0)
+    bench._run(pair, Job(Way.ASSISTED, Mode.GREEDY, 2), pair.encode("Once"), 4, seed=0)
     assert (pair.target_module.generation_config, pair.draft_module.generation_config) == before
 
 
@@ -136,3 +139,32 @@ def test_a_median_interval_of_95_percent_covers_it_that_often():
         covered += low <= np.log(2) <= high
     # The exact coverage at n = 25 is 95.7 %; four standard errors of 2,000 trials are 1.8 %.
     assert 0.939 < covered / 2000 < 0.975
+
+
+def test_costs_are_pooled_field_by_field():
+    """Each field of the pooled table is the median of that field, so that c and v are of one measurement."""
+    low, middle, high = (
+        CostTable((1, 3), (s, 2 * s), (3 * s, 4 * s), plain=5 * s, draft=6 * s, context=9, repeats=2)
+        for s in (0.004, 0.006, 0.02)
+    )
+    assert bench._pooled([high, low, middle]) == replace(middle, repeats=6)
+
+
+@pytest.mark.parametrize("whole", [0, 1])
+def test_ctrl_c_keeps_the_repetitions_that_were_complete(whole, tmp_path, monkeypatch, capsys):
+    path, made = tmp_path / "bench.json", bench._run
+
+    def run(pair, job, prompt, tokens, seed):
+        if tokens != bench.WARM_UP_TOKENS and seed == whole:
+            raise KeyboardInterrupt
+        return made(pair, job, prompt, tokens, seed)
+
+    monkeypatch.setattr(bench, "_run", run)
+    options = ["--gammas", "2", "--prompts", "1", "--tokens", "4", "--repeats", "3", "--json", str(path)]
+    assert main(["bench", "--pair", "tiny", *options]) == 130
+    assert path.exists() == bool(whole)
+    if whole:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        assert report["settings"]["repeats"] == whole
+        assert {run["repeat"] for run in report["measurements"]} == set(range(whole))
+        assert "1 of 3 repetitions" in capsys.readouterr().err
