@@ -1,9 +1,10 @@
 """Verification rules: when a drafted token is kept, and what the target says instead.
 
-A rule is two pure functions. ``accept`` tests every place at once, tested or not, so that
+A rule is three pure functions. ``accept`` tests every place at once, tested or not, so that
 the loop, the record and the display share one predicate. ``replacement`` gives the law of
 the target's own token at each place: the correction had that place been the first to fail,
-and at the last place the bonus. Places are K drafted tokens and one more.
+and at the last place the bonus. ``expected`` gives the chance that a draft is kept. Places are K
+drafted tokens and one more.
 
 All three rules leave the output exactly the target's: the ratio test in distribution
 (Leviathan et al. 2023, Theorem 3.5 and appendix A.1), exact match token for token with
@@ -31,7 +32,7 @@ class Rule:
     """One way to verify drafts.
 
     Attributes:
-        name: its name.
+        name: what it is called on screen and in records.
         accept: (ids int64 [K], draft_probs [K, V], target_probs [K+1, V], accept_u [K],
             correct_u [K+1]) -> bool [K], whether each place passes its test.
         replacement: (draft_probs [k, V], target_probs [k, V]) -> float64 [k, V], the law of
