@@ -11,8 +11,8 @@ from time import perf_counter
 import torch
 
 from .cache import SequenceModel
-from .clock import Clock, host_clock
 from .checks import read
+from .clock import Clock, host_clock
 from .draws import Draws, draw_each
 from .filters import law
 from .types import EndReason, RunSettings, Sampling, Stop

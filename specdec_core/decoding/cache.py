@@ -5,7 +5,7 @@ target's cache holds N − 1 and the draft's at most N − 1 (DESIGN, "One round
 missing is fed together with the next tokens, so no pass is run only to fill a cache.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -50,7 +50,6 @@ class CachedModel:
 
     Args:
         module: the model, in eval mode; shared, never written to.
-        synchronize: waits until the device is done, so that times are true.
 
     Raises:
         UnsupportedCache: naming the layer types that cannot be rewound, such as recurrent ones.
@@ -66,13 +65,12 @@ class CachedModel:
         1
     """
 
-    def __init__(self, module: nn.Module, *, synchronize: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, module: nn.Module) -> None:
         config = module.config.get_text_config()
         self.vocab_size: int = config.vocab_size
         self.context_length: int = config.max_position_embeddings
         self._module = module
         self._device = next(module.parameters()).device
-        self._synchronize = synchronize
         self._cache = rewindable_cache(config, self.context_length)
 
     @property
@@ -88,8 +86,8 @@ class CachedModel:
             logits_to_keep=keep,
         )
         logits = output.logits[0].float()
-        self._synchronize()
-        return logits
+        # MPS has no float64, which laws and draws need.
+        return logits.cpu() if logits.device.type == "mps" else logits
 
     @property
     def nbytes(self) -> int:

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from .cache import SequenceModel
-from .clock import Clock, host_clock
 from .checks import read
+from .clock import Clock, host_clock
 from .draws import Draws
 from .evidence import Evidence, weigh
 from .filters import law

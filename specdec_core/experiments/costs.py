@@ -8,14 +8,17 @@ from statistics import median
 from time import perf_counter
 
 from specdec_core.decoding.baseline import decode_plain
+from specdec_core.decoding.cache import SequenceModel
+from specdec_core.decoding.clock import Clock, host_clock
 from specdec_core.decoding.decoder import Decoder
 from specdec_core.decoding.draws import Draws
 from specdec_core.decoding.origin import Origin
 from specdec_core.decoding.proposal import Drafter, DraftRequest, Proposal, Vocabulary
 from specdec_core.decoding.record import NoRecorder
 from specdec_core.decoding.types import DraftStop, RoundSettings, RunSettings, Sampling
-from specdec_core.drafting.model import ModelDrafter
+from specdec_core.experiments.drafts import DraftSettings, make_drafter
 from specdec_core.models.pair import Pair
+from specdec_core.models.runner import Runner
 from specdec_core.traces.trace import CostTable
 
 TOKENS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17)
@@ -30,12 +33,33 @@ SECONDS = 5.0
 LEAST_REPEATS = 3
 STEPS = 4
 """Draft steps, and tokens of plain decoding, in each repeat."""
+PERIOD = 16
+"""The text repeats itself, so that drafts that copy find something to copy."""
 
 
 def measure_costs(
-    pair: Pair, *, tokens: Sequence[int] = TOKENS, context: int = CONTEXT, repeats: int = REPEATS
+    pair: Pair,
+    draft: DraftSettings | None = None,
+    *,
+    tokens: Sequence[int] = TOKENS,
+    context: int = CONTEXT,
+    repeats: int = REPEATS,
 ) -> CostTable:
-    """Time rounds that verify 0, 1, ... drafts, plain tokens and draft steps, and take medians.
+    """The costs of a pair with one of its drafts; see ``CostBench``.
+
+    Args:
+        pair: the models.
+        draft: what drafts, the pair's default if left out; only the time of its steps depends on it.
+        tokens, context, repeats: as in ``CostBench``.
+    """
+    drafter = make_drafter(pair, draft)
+    room = pair.info.draft.context_length if pair.info.draft else None
+    bench = CostBench(pair.target(), drafter, runner=pair.runner, clock=pair.clock, room=room)
+    return bench.measure(tokens, context, repeats)
+
+
+class CostBench:
+    """Times rounds that verify 0, 1, ... drafts, plain tokens and draft steps, and takes medians.
 
     The rounds are the decoder's own, so that their passes, tests and draws cost here what they
     cost in a run; what they verify is made up, which changes no time. All sizes take turns, which
@@ -43,74 +67,82 @@ def measure_costs(
     one round at a time.
 
     Args:
-        pair: the models.
-        tokens: numbers of tokens in a pass; 1 is always measured.
-        context: tokens in the caches before a pass; less where the models hold less.
-        repeats: how many passes of each size; fewer on a slow machine.
-
-    Returns:
-        Medians in seconds.
+        target: the target with an empty cache.
+        drafter: what drafts, not having read anything.
+        runner: hands out the device.
+        clock: notes moments on it.
+        room: most tokens that the draft's cache holds, where that is less than the target's.
     """
-    sizes = tuple(sorted({1, *tokens}))
-    bench = _Bench(pair, min(context, _room(pair) - sizes[-1] - STEPS - 1))
-    bench.repeat(sizes)
-    bench.forget()
-    started = perf_counter()
-    for done in range(repeats):
-        if done >= LEAST_REPEATS and perf_counter() - started > SECONDS:
-            break
-        bench.repeat(sizes)
-    return bench.table(sizes)
 
+    def __init__(
+        self,
+        target: SequenceModel,
+        drafter: Drafter,
+        *,
+        runner: Runner,
+        clock: Clock = host_clock,
+        room: int | None = None,
+    ) -> None:
+        self._target, self._drafter, self._runner, self._clock = target, drafter, runner, clock
+        self._room = min(target.context_length, room or target.context_length)
+        self._forget()
 
-def _room(pair: Pair) -> int:
-    """Most tokens that every cache holds."""
-    draft = pair.info.draft
-    target = pair.info.target.context_length
-    return min(target, draft.context_length) if draft else target
+    def measure(
+        self, tokens: Sequence[int] = TOKENS, context: int = CONTEXT, repeats: int = REPEATS
+    ) -> CostTable:
+        """Medians in seconds.
 
+        Args:
+            tokens: numbers of tokens in a pass; 1 is always measured.
+            context: tokens in the caches before a pass; less where the models hold less.
+            repeats: how many passes of each size; fewer on a slow machine.
+        """
+        sizes = tuple(sorted({1, *tokens}))
+        self._read(min(context, self._room - sizes[-1] - STEPS - 1))
+        self._repeat(sizes)
+        self._forget()  # the first times were for warming up
+        started = perf_counter()
+        for done in range(repeats):
+            if done >= LEAST_REPEATS and perf_counter() - started > SECONDS:
+                break
+            self._repeat(sizes)
+        return self._table(sizes)
 
-class _Bench:
-    """The caches and the times of one measurement; every timed step begins after the same tokens."""
-
-    def __init__(self, pair: Pair, context: int) -> None:
-        self._runner, self.context = pair.runner, context
-        prompt = tuple(n % pair.info.vocab_size for n in range(1, context + 1))
-        self._run = RunSettings(prompt, max_new_tokens=pair.info.target.context_length)
-        self._target, self._drafter = pair.target(), ModelDrafter(pair.draft(), "draft")
+    def _read(self, context: int) -> None:
+        """Fill the caches; every timed step begins after these tokens."""
+        text = tuple(n % min(PERIOD, self._target.vocab_size) for n in range(context))
+        self._run = RunSettings(text, max_new_tokens=self._target.context_length)
         with self._runner.turn():
-            self._target.feed(prompt[:-1], keep=1)
-            self._drafter.prefill(prompt[:-1])
-        self.forget()
+            self._target.feed(text[:-1], keep=1)
+            self._drafter.prefill(text[:-1])
 
-    def forget(self) -> None:
-        """Drop the times so far, which were for warming up."""
+    def _forget(self) -> None:
         self._passes: dict[int, list[float]] = {}
         self._rest: dict[int, list[float]] = {}
         self._plain: list[float] = []
         self._steps: list[float] = []
 
-    def repeat(self, sizes: Sequence[int]) -> None:
+    def _repeat(self, sizes: Sequence[int]) -> None:
         """One round of each size, and a few plain tokens and draft steps."""
         for timed in (*(partial(self._round, size) for size in sizes), self._tokens, self._draft):
             with self._runner.turn():
                 timed()
-                self._target.rewind(self.context - 1)
+                self._target.rewind(len(self._run.prompt_ids) - 1)
 
-    def table(self, sizes: Sequence[int]) -> CostTable:
+    def _table(self, sizes: Sequence[int]) -> CostTable:
         return CostTable(
             tokens=tuple(sizes),
             target=tuple(median(self._passes[size]) for size in sizes),
             rest=tuple(median(self._rest[size]) for size in sizes),
             plain=median(self._plain),
-            draft=median(self._steps),
-            context=self.context,
+            draft=median(self._steps) if self._steps else 0.0,
+            context=len(self._run.prompt_ids),
             repeats=len(self._passes[1]),
         )
 
     def _round(self, size: int) -> None:
         drafter = _MadeUp(Vocabulary(self._target.vocab_size))
-        decoder = Decoder(self._target, drafter, self._run, NoRecorder())
+        decoder = Decoder(self._target, drafter, self._run, NoRecorder(), clock=self._clock)
         times = decoder.step(RoundSettings(gamma=size - 1)).times
         self._passes.setdefault(size, []).append(times.verify)
         self._rest.setdefault(size, []).append(times.sample + times.other)
@@ -122,13 +154,13 @@ class _Bench:
     def _draft(self) -> None:
         request = DraftRequest(self._run.prompt_ids, STEPS, Sampling(), Draws(0), 0, frozenset())
         self._steps += self._drafter.propose(request).seconds
-        self._drafter.observe(self.context)
+        self._drafter.observe(len(self._run.prompt_ids))
 
 
 class _MadeUp(Drafter):
     """Proposes the first tokens of the vocabulary, in order."""
 
-    name, length = "made up", 0
+    name, length, nbytes = "made up", 0, 0
 
     def __init__(self, vocab: Vocabulary) -> None:
         self._vocab = vocab
@@ -138,7 +170,7 @@ class _MadeUp(Drafter):
 
     def propose(self, request: DraftRequest) -> Proposal:
         started = perf_counter()
-        ids = tuple(range(request.limit))
+        ids = [place % self._vocab.size for place in range(request.limit)]
         proposal = Proposal.certain(ids, request, self._vocab, (), DraftStop.GAMMA, Origin(by=self.name))
         # All its time is drafting, which nobody asks for: none of it may count as the rest of the round.
         return replace(proposal, seconds=(perf_counter() - started,))

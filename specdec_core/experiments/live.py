@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -28,11 +29,15 @@ from specdec_core.decoding.types import (
     Sampling,
     Stop,
 )
-from specdec_core.drafting.model import ModelDrafter
 from specdec_core.experiments.costs import measure_costs
+from specdec_core.experiments.drafts import DraftSettings, default_draft, make_drafter
+from specdec_core.experiments.idle import IdleCaches
 from specdec_core.models.pair import Pair
 from specdec_core.models.prompt import clean
+from specdec_core.text.chat import as_chat
 from specdec_core.traces.trace import CostTable, PlainRun, Trace
+
+_idle = IdleCaches()
 
 WAIT = 30.0
 """Seconds that a round waits for the device before it says how many others are waiting."""
@@ -48,6 +53,7 @@ class LiveRun:
     Attributes:
         pair: the models.
         run: what is fixed for the run.
+        draft: what drafts.
         failure: what ended the run early, as a sentence, or "".
 
     Example:
@@ -65,8 +71,9 @@ class LiveRun:
         decoder: Decoder,
         prefill: Prefill,
         stop: Stop | None,
+        draft: DraftSettings | None = None,
     ) -> None:
-        self.pair, self.run, self.failure = pair, run, ""
+        self.pair, self.run, self.draft, self.failure = pair, run, draft or default_draft(pair), ""
         self._stop = stop
         self._decoder: Decoder | None = decoder
         self._making = threading.Lock()  # one round at a time
@@ -90,6 +97,8 @@ class LiveRun:
         rule: RuleName = RuleName.SPECULATIVE_SAMPLING,
         seed: int = 0,
         branch: int = 0,
+        draft: DraftSettings | None = None,
+        chat: bool = False,
         max_new_tokens: int = 64,
         recorder: Recorder | None = None,
         stop: Stop | None = None,
@@ -101,21 +110,26 @@ class LiveRun:
             pair: the models.
             prompt: the prompt as text.
             rule, seed, branch, max_new_tokens: as in ``RunSettings``.
+            draft: what drafts; the pair's default if left out.
+            chat: put the prompt into the target's chat template, as a user's message.
             recorder: turns evidence into records; the full one if left out.
             stop: text condition that ends the run.
             timeout: most seconds to wait for the device.
 
         Raises:
             PromptError: the prompt is empty or too long.
-            ValueError: a setting is out of its range.
+            ChatError: the target has no chat template, or it refuses the prompt.
+            ValueError: a setting is out of its range, or the draft is not to be had for this pair.
             Busy: the device did not come free in time.
         """
-        run = RunSettings(pair.encode(prompt), rule, seed, branch, max_new_tokens, pair.end_ids)
-        decoder = _decoder(pair, run, recorder, stop)
+        ids = pair.encode(as_chat(pair.tokenizer, prompt), framed=True) if chat else pair.encode(prompt)
+        run = RunSettings(ids, rule, seed, branch, max_new_tokens, pair.end_ids)
+        drafter = make_drafter(pair, draft)
+        decoder = Decoder(pair.target(), drafter, run, recorder, stop, pair.clock)
         with pair.runner.turn(timeout):
             prefill = decoder.prefill()
         # The trace holds the text that was read, which is one that can also be written to a file.
-        return cls(pair, clean(prompt), run, decoder, prefill, stop)
+        return cls(pair, clean(prompt), run, decoder, prefill, stop, draft)
 
     @property
     def trace(self) -> Trace:
@@ -155,14 +169,16 @@ class LiveRun:
             if self._decoder is None or self.ended:
                 raise RunEnded(self._ending())
             item = self._make(self._decoder, settings, single, timeout)
+            _idle.used(self)
             pieces = _pieces(self.pair, ids_of(item).tolist(), self._trace.pieces)
             with self._changing:
                 self._trace = self._trace.append(item, pieces)
             return item
 
     def measure_costs(self) -> CostTable:
-        """The pair's cost table, measured once for all runs, and frozen in this trace."""
-        costs = self._trace.costs or self.pair.costs(measure_costs)
+        """The costs of the pair with this draft, measured once for all runs, frozen in this trace."""
+        measure = partial(measure_costs, self.pair, self.draft)
+        costs = self._trace.costs or self.pair.costs(self.draft, measure)
         self._change(costs=costs)
         return costs
 
@@ -181,7 +197,7 @@ class LiveRun:
         """
         target, tokens = self.pair.target(), list[PlainToken]()
         with self.pair.runner.turn(timeout) as turn:
-            prefill = prefill_plain(target, self.run)
+            prefill = prefill_plain(target, self.run, self.pair.clock)
             contended = turn.contended
         steps = decode_plain(target, self.run, sampling, self._stop)
         while not (tokens and tokens[-1].end) and not (cancel and cancel.is_set()):
@@ -209,7 +225,8 @@ class LiveRun:
             ReplayDiffers: a round gave other tokens than the recorded one.
             Busy: the device did not come free in time; the replay so far stands.
         """
-        decoder = _decoder(self.pair, self.run, NoRecorder(), self._stop)
+        drafter = make_drafter(self.pair, self.draft)
+        decoder = Decoder(self.pair.target(), drafter, self.run, NoRecorder(), self._stop, self.pair.clock)
         times: tuple[RoundTimes, ...] = ()
         with self.pair.runner.turn(timeout):
             decoder.prefill()
@@ -226,6 +243,21 @@ class LiveRun:
             if len(times) > len(self._trace.replay):
                 self._change(replay=times)
             yield again.times
+
+    @property
+    def cache_bytes(self) -> int:
+        """Memory of the run's caches."""
+        decoder = self._decoder
+        return decoder.cache_bytes if decoder else 0
+
+    def rest(self) -> None:
+        """Give the caches back until the next round, unless a round is being made."""
+        if self._making.acquire(blocking=False):
+            try:
+                if self._decoder:
+                    self._decoder.rest()
+            finally:
+                self._making.release()
 
     def close(self) -> None:
         """End the run between rounds and free its caches; the trace stays."""
@@ -279,7 +311,3 @@ def _pieces(
     """The bytes of those ids that are not known yet."""
     return {id_: pair.piece(id_) for id_ in map(int, ids) if id_ not in known}
 
-
-def _decoder(pair: Pair, run: RunSettings, recorder: Recorder | None, stop: Stop | None) -> Decoder:
-    drafter = ModelDrafter(pair.draft(), pair.info.draft.name)
-    return Decoder(pair.target(), drafter, run, recorder, stop)

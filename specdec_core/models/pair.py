@@ -1,16 +1,16 @@
 """A loaded pair: weights that all runs share, and fresh caches for each of them."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 from transformers import PreTrainedModel
 
 from specdec_core.decoding.cache import CachedModel, SequenceModel
+from specdec_core.models.device_clock import clock_for
 from specdec_core.models.errors import PairError
 from specdec_core.models.facts import end_ids_of
 from specdec_core.models.fitted import fitted
@@ -51,15 +51,8 @@ class LoadedModel:
 
     def sequence(self) -> SequenceModel:
         """The model with an empty cache of its own, over the ids of its pair."""
-        device = next(self.passes.parameters()).device
-        cached = CachedModel(self.passes, synchronize=_waiting_for(device))
+        cached = CachedModel(self.passes)
         return fitted(cached, self.size or cached.vocab_size, self.masked)
-
-
-def _waiting_for(device: torch.device) -> Callable[[], None]:
-    if device.type == "cuda":
-        return lambda: torch.cuda.synchronize(device)
-    return lambda: None
 
 
 class Pair:
@@ -71,6 +64,7 @@ class Pair:
         tokenizer: the target's, which agrees with the draft's id by id.
         runner: hands out the device in turns.
         machine: what the pair runs on.
+        clock: notes moments on its device.
         end_ids: tokens that end a text.
         target_module, draft_module: the shared transformers modules, packed where it pays; the
             draft's is None for a pair whose drafts need no second model.
@@ -88,13 +82,14 @@ class Pair:
         self.spec, self.info, self.runner, self.machine = spec, info, runner, machine
         self.tokenizer = target.tokenizer
         self.target_module, self.draft_module = target.module, draft.module if draft else None
+        self.clock = clock_for(next(target.passes.parameters()).device)
         self.end_ids = _end_ids(target, info.vocab_size)
         self._target, self._draft = target, draft
         self._pieces = token_pieces(self.tokenizer, info.vocab_size)
         # Two locks: a round is counted while the device is held, and measuring waits for the device.
         self._counting, self._measuring = threading.Lock(), threading.Lock()
         self._rounds = 0
-        self._costs: CostTable | None = None
+        self._costs: dict[Hashable, CostTable] = {}
 
     def target(self) -> SequenceModel:
         """The target with an empty cache."""
@@ -125,24 +120,24 @@ class Pair:
         """Most tokens of a prompt: the target's context less one token to write."""
         return self.info.target.context_length - 1
 
-    def encode(self, text: str) -> tuple[int, ...]:
-        """The ids of a prompt.
+    def encode(self, text: str, *, framed: bool = False) -> tuple[int, ...]:
+        """The ids of a prompt; ``framed`` by a chat template, it gets no further special tokens.
 
         Raises:
             PromptError: the text is empty or too long.
         """
-        return encode_prompt(self.tokenizer, text, self.prompt_limit)
+        return encode_prompt(self.tokenizer, text, self.prompt_limit, framed=framed)
 
     def piece(self, id_: int) -> bytes:
         """The bytes that a token stands for."""
         return self._pieces[id_]
 
-    def costs(self, measure: Callable[["Pair"], CostTable]) -> CostTable:
-        """The pair's cost table, measured by the first who asks."""
+    def costs(self, draft: Hashable, measure: Callable[[], CostTable]) -> CostTable:
+        """The pair's cost table with one of its drafts, measured by the first who asks."""
         with self._measuring:
-            if self._costs is None:
-                self._costs = measure(self)
-            return self._costs
+            if draft not in self._costs:
+                self._costs[draft] = measure()
+            return self._costs[draft]
 
     def count_round(self) -> bool:
         """Note that a round begins; whether it is among the first after loading, hence cold."""

@@ -11,6 +11,7 @@ from specdec_core.decoding.checks import ModelFailure
 from specdec_core.decoding.decoder import RunEnded
 from specdec_core.decoding.types import EndReason, RoundSettings, Sampling
 from specdec_core.experiments import live as live_module
+from specdec_core.experiments.drafts import DraftSettings
 from specdec_core.experiments.live import LiveRun, ReplayDiffers, ids_of
 from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import COLD_ROUNDS
@@ -269,11 +270,42 @@ def test_a_replay_ends_when_another_run_wants_the_device(pair, monkeypatch):
 def test_costs_are_measured_once_for_all_runs(pair, monkeypatch):
     calls = []
     table = SimpleNamespace()
-    monkeypatch.setattr(pair, "_costs", None)
-    monkeypatch.setattr(live_module, "measure_costs", lambda pair: calls.append(pair) or table)
+    monkeypatch.setattr(pair, "_costs", {})
+    monkeypatch.setattr(live_module, "measure_costs", lambda *asked: calls.append(asked) or table)
     first, second = LiveRun.start(pair, PROMPT), LiveRun.start(pair, PROMPT)
     assert first.measure_costs() is second.measure_costs() is first.trace.costs is table
-    assert calls == [pair]
+    assert calls == [(pair, first.draft)]
+
+
+def test_each_draft_has_costs_of_its_own(pair, monkeypatch):
+    monkeypatch.setattr(pair, "_costs", {})
+    monkeypatch.setattr(live_module, "measure_costs", lambda pair, draft: SimpleNamespace(draft=draft))
+    lookup = DraftSettings("prompt-lookup")
+    runs = [LiveRun.start(pair, PROMPT, draft=draft) for draft in (None, lookup)]
+    assert runs[1].measure_costs().draft == lookup != runs[0].measure_costs().draft
+
+
+@pytest.mark.parametrize("kind", ["prompt-lookup", "oracle", "uniform"])
+def test_a_run_drafts_with_what_it_was_told_and_replays_so(pair, kind):
+    run = LiveRun.start(pair, PROMPT, draft=DraftSettings(kind), max_new_tokens=12)
+    while not run.ended:
+        run.next_round(RoundSettings(3))
+    assert len(list(run.replay())) == len(run.trace.rounds)
+    if kind == "oracle":
+        assert all(item.accepted == len(item.drafted) for item in run.trace.rounds)
+
+
+def test_a_run_that_rests_goes_on_with_the_same_tokens(pair):
+    runs = [LiveRun.start(pair, PROMPT, seed=3, max_new_tokens=20) for _ in range(2)]
+    for run in runs:
+        run.next_round(RoundSettings(3))
+    assert runs[0].cache_bytes > 0
+    runs[0].rest()
+    assert runs[0].cache_bytes == 0
+    for run in runs:
+        while not run.ended:
+            run.next_round(RoundSettings(3))
+    assert runs[0].trace.emitted == runs[1].trace.emitted
 
 
 def test_changes_from_two_threads_are_all_kept(pair):
