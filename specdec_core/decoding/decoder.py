@@ -21,7 +21,7 @@ from .evidence import Evidence, weigh
 from .filters import law
 from .proposal import Drafter, DraftRequest, Proposal
 from .record import FullRecorder, Recorder
-from .rules import RULES
+from .rules import RULES, Rule
 from .types import (
     DraftStop,
     EndReason,
@@ -73,6 +73,7 @@ class Decoder:
         recorder: turns a round's evidence into its record.
         stop: tells from the emitted tokens whether a text condition ends the run.
         clock: notes moments on the device that the models run on.
+        rule: verifies in place of the run's own; for times at an acceptance rate of one's choosing.
 
     Attributes:
         ids: the committed sequence, prompt included.
@@ -93,6 +94,7 @@ class Decoder:
         recorder: Recorder | None = None,
         stop: Stop | None = None,
         clock: Clock = host_clock,
+        rule: Rule | None = None,
     ) -> None:
         if len(run.prompt_ids) >= target.context_length:
             raise ValueError(
@@ -102,7 +104,7 @@ class Decoder:
         self.ids: list[int] = list(run.prompt_ids)
         self.end: EndReason | None = None
         self._target, self._drafter, self._run = target, drafter, run
-        self._rule = RULES[run.rule]
+        self._rule = rule or RULES[run.rule]
         self._draws = Draws(run.seed, run.branch)
         self._recorder = recorder or FullRecorder()
         self._stop, self._clock = stop, clock
