@@ -165,8 +165,9 @@ def speedup_expected(trace: Trace, upto: int | None = None) -> float | None:
     emitted, drafts = tokens_per_round(trace, upto), _drafts(trace, upto)
     if trace.costs is None or emitted is None:
         return None
-    verify = [trace.costs.verify_cost(int(count)) for count in drafts]
-    return emitted * len(drafts) / float((drafts * trace.costs.c + verify).sum())
+    counts, times = np.unique(drafts, return_counts=True)
+    prices = counts * trace.costs.c + [trace.costs.verify_cost(int(count)) for count in counts]
+    return emitted * len(drafts) / float(prices @ times)
 
 
 @dataclass(frozen=True, eq=False)
