@@ -71,7 +71,9 @@ def _make(folder: Path, fill: Callable[[Path], None]) -> None:
     part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.part-", dir=folder.parent))
     try:
         fill(part)
-        part.chmod(0o755)  # mkdtemp makes folders private; a cache shared by a classroom is read by all
+        # Temporary folders are private; a cache that a classroom shares is read by all.
+        for path in (part, *part.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
         part.rename(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 
 from specdec_core.models.errors import PairError
 from specdec_core.models.progress import Cancelled, Meter
-from specdec_core.models.weights_progress import GGUF, counted
+from specdec_core.models.weights_progress import GGUF, WRITING, counted
 
 SINGLE_DIGITS = {"smollm", "starcoder", "refact", "command-r"}
 """Splits of llama.cpp (``tokenizer.ggml.pre``) that set every digit apart before GPT-2's own.
@@ -41,8 +41,10 @@ def convert(file: Path, folder: Path, meter: Meter) -> None:
         tokenizer = _tokenizer(file)
         meter.stage("unpacking weights", file.stat().st_size)
         module = _module(file, meter)
-        meter.stage("writing safetensors")
-        module.half().save_pretrained(folder)
+        size = 2 * module.num_parameters()
+        meter.stage("writing safetensors", size)
+        with counted(meter, size, loop=WRITING):
+            module.half().save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     except Cancelled:
         raise

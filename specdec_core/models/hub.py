@@ -7,6 +7,7 @@ moves it in place when it is whole; a model counts as there when all its files a
 """
 
 import os
+import time
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -42,6 +43,19 @@ SMALL = (
 
 WEIGHTS = ("model.safetensors", "model-?????-of-?????.safetensors")
 TIMEOUT = 10.0
+"""Seconds to wait for the hub's first word."""
+
+SILENCE = 30.0
+"""Seconds for which a hub that did not answer is not asked again: a list of pairs asks many times."""
+
+
+class _Silent:
+    """Until when the hub counts as silent, by the monotonic clock."""
+
+    until = 0.0
+
+
+_silent = _Silent()
 
 
 class HubUnreachable(PairError):
@@ -84,6 +98,17 @@ def cached(hub_id: str) -> Path | None:
     return None if missing_files(folder) else folder
 
 
+def answers() -> bool:
+    """Whether the hub answers at all, as of the last half minute."""
+    try:
+        describe("gpt2")
+    except HubUnreachable:
+        return False
+    except PairError:
+        pass
+    return True
+
+
 def describe(hub_id: str) -> HubModel:
     """Ask the hub what it has.
 
@@ -91,6 +116,8 @@ def describe(hub_id: str) -> HubModel:
         HubUnreachable: there is no answer.
         PairError: there is no such model, or it is not to be had.
     """
+    if time.monotonic() < _silent.until:
+        raise _unreachable(hub_id, "no answer")
     try:
         info = HfApi(token=_token()).model_info(hub_id, files_metadata=True, timeout=TIMEOUT)
     except Exception as error:
@@ -198,8 +225,13 @@ def _refusal(hub_id: str, error: Exception) -> PairError:
         return PairError(f"{hub_id} lacks a file that it lists.")
     if isinstance(error, HfHubHTTPError):
         return PairError(f"The hub refused to hand out {hub_id} ({_status(error)}).")
-    offline = isinstance(error, OfflineModeIsEnabled)
-    reason = "it is switched off by HF_HUB_OFFLINE" if offline else "no answer"
+    if isinstance(error, OfflineModeIsEnabled):
+        return _unreachable(hub_id, "it is switched off by HF_HUB_OFFLINE")
+    _silent.until = time.monotonic() + SILENCE
+    return _unreachable(hub_id, "no answer")
+
+
+def _unreachable(hub_id: str, reason: str) -> HubUnreachable:
     return HubUnreachable(
         f"{hub_id} is not on this machine and the hub cannot be reached ({reason}). Put the model's folder "
         "into SPECDEC_MODELS_DIR, or fetch it where there is a network."

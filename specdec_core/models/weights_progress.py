@@ -15,7 +15,11 @@ from transformers.utils import logging
 
 from specdec_core.models.progress import Meter
 
-SAFETENSORS, GGUF = "Loading weights", "Converting and de-quantizing GGUF tensors..."
+SAFETENSORS, GGUF, WRITING = (
+    "Loading weights",
+    "Converting and de-quantizing GGUF tensors...",
+    "Writing model shards",
+)
 """How transformers describes its loops over a model's tensors."""
 
 _thread = threading.local()
