@@ -6,12 +6,11 @@ from specdec_core.ui import charts, controls, machine, rounds, session, shell
 
 top = shell.frame()
 session.restore()
-state = session.current()
 
 with st.sidebar:
     controls.panel()
 
 with top:
-    machine.watch(state)
-rounds.view(state)
-charts.view(state)
+    machine.watch()
+rounds.view()
+charts.view()

@@ -1,20 +1,25 @@
-"""What the buttons do. Each is a callback: it changes the session, then parts of the page redraw."""
+"""What the buttons do. Each is a callback: it changes the session, then parts of the page redraw.
+
+A move redraws the round alone. What else depends on it follows once the browser has painted
+the round and the reader has come to rest (``settle``), so nothing keeps a step waiting.
+"""
 
 import logging
 from collections.abc import Callable
 
 import streamlit as st
 
+from specdec_core.models.prompt import PromptError
 from specdec_core.ui import session
 from specdec_core.ui.jobs import Timing
-from specdec_core.ui.loading import PairUnavailable, pair
+from specdec_core.ui.loading import PairUnavailable, loading, pair
 from specdec_core.ui.run_view import Cursor
 from specdec_core.ui.session import Mode, Session
-from specdec_core.ui.settings import Settings
+from specdec_core.ui.settings import Settings, over_limit
 
 _LOG = logging.getLogger(__name__)
-REDRAWN = ["round", "panel", "charts"]
-"""Fragments that a move of the cursor or a new round redraws, in this order."""
+_FORESEEN = (ValueError, RuntimeError, OSError, PairUnavailable)
+_MOVED = ["round"]
 
 
 def start() -> None:
@@ -38,7 +43,7 @@ def forward() -> None:
     state = session.current()
     state.mode = "paused"
     attempt(state, lambda: state.forward(session.chosen().round))
-    st.rerun(REDRAWN)
+    st.rerun(_MOVED)
 
 
 def back() -> None:
@@ -46,34 +51,41 @@ def back() -> None:
     state = session.current()
     state.mode = "paused"
     state.go(state.cursor.round - 1)
-    st.rerun(REDRAWN)
+    st.rerun(_MOVED)
 
 
 def go(index: int) -> None:
     """Show a round that there is."""
     session.current().go(index)
-    st.rerun(REDRAWN)
+    st.rerun(_MOVED)
 
 
 def redraw() -> None:
-    """Draw the parts anew that a switch in the side panel changes."""
-    st.rerun(REDRAWN)
+    """Draw the buttons anew that a switch in the side panel changes."""
+    st.rerun(["round", "panel"])
+
+
+def settle() -> None:
+    """Draw what follows the round: the browser has painted it, and the reader stays there."""
+    state = session.current()
+    state.painted = True
+    loading(session.chosen().pair).begin()
+    st.rerun(["panel", "badge", "charts"])
 
 
 def set_mode(mode: Mode) -> None:
     """Let rounds follow each other, or stop them between two rounds."""
     session.current().mode = mode
-    st.rerun()
+    st.rerun(["round", "panel", "badge"])
 
 
 def run_to_end() -> None:
     """Compute all rounds that are left; a recorded run only shows its last one."""
     state = session.current()
-    if state.live:
-        state.mode = "run"
-    else:
+    if not state.live:
         state.go(state.newest)
-    st.rerun()
+        st.rerun(_MOVED)
+    set_mode("run")
 
 
 def time_again() -> None:
@@ -81,7 +93,19 @@ def time_again() -> None:
     state = session.current()
     if state.timing:
         state.timing.again(session.chosen().round.sampling)
-    st.rerun()
+    st.rerun(["badge"])
+
+
+def choose_pair() -> None:
+    """Have the pair that was chosen loaded while the visitor goes on choosing."""
+    loading(session.chosen().pair).begin()
+    st.rerun(["panel", "badge"])
+
+
+def read_remarks() -> None:
+    """Take away what was said about the link."""
+    session.current().remarks = ()
+    st.rerun(_MOVED)
 
 
 def attempt(state: Session, work: Callable[[], None]) -> None:
@@ -90,8 +114,13 @@ def attempt(state: Session, work: Callable[[], None]) -> None:
     try:
         work()
     except Exception as error:
-        _LOG.warning("a round failed", exc_info=True)
         state.mode, state.trouble = "paused", _sentence(error)
+        if isinstance(error, PromptError):
+            state.prompt_trouble = state.trouble
+        elif isinstance(error, _FORESEEN):
+            _LOG.warning("a round failed: %s", error)
+        else:
+            _LOG.error("a round failed", exc_info=True)
 
 
 def _begin(settings: Settings) -> None:
@@ -103,6 +132,8 @@ def _begin(settings: Settings) -> None:
 def _replace(state: Session, settings: Settings) -> None:
     from specdec_core.experiments.live import LiveRun  # imports torch, which the first page must not wait for
 
+    if sentence := over_limit(settings.prompt):
+        raise PromptError(sentence)
     live = LiveRun.start(
         pair(settings.pair),
         settings.prompt,
@@ -113,12 +144,14 @@ def _replace(state: Session, settings: Settings) -> None:
     state.leave()
     state.live, state.mode, state.cursor = live, "paused", Cursor(-1)
     state.timing = Timing(live, settings.round.sampling)
+    state.runs += 1
+    state.remarks, state.prompt_trouble = (), ""
 
 
 def _sentence(error: Exception) -> str:
     """What went wrong, for the visitor; an error nobody foresaw is described in the log alone."""
     text = str(error)
-    if not isinstance(error, ValueError | RuntimeError | OSError | PairUnavailable) or not text:
+    if not isinstance(error, _FORESEEN) or not text:
         text = "something unexpected went wrong; the server's log says what"
     text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -4,19 +4,13 @@ import streamlit as st
 
 from specdec_core.traces.trace import Trace
 from specdec_core.ui import actions, session
-from specdec_core.ui.session import Session
 
 NAMES = ("Race", "Acceptance", "Tokens per round", "Latency", "Where drafting stops paying", "Table")
 
 
-REFRESH_SECONDS = 1.5
-"""How often the chart is drawn anew while rounds follow each other by themselves."""
-
-
-def view(state: Session) -> None:
+def view() -> None:
     """Draw the chart chosen, and the way to time the target alone again."""
-    every = None if state.mode == "paused" else REFRESH_SECONDS
-    st.fragment(_charts, run_every=every, key="charts")()
+    st.fragment(_charts, key="charts")()
 
 
 def _charts() -> None:
@@ -29,11 +23,15 @@ def _charts() -> None:
             label = "Time the target alone again"
             st.button(label, key="time_again", type="tertiary", on_click=actions.time_again)
     with st.container(key="chart_card", border=True):
-        _show(name if name in NAMES else "Race", state.trace, state.cursor.round)
+        # Plotly's script takes the browser a second, which the round must not wait for.
+        if state.painted:
+            _show(name if name in NAMES else "Race", state.trace, state.cursor.round)
+        else:
+            st.html('<div class="chart-to-come" aria-hidden="true"></div>')
 
 
 def _show(name: str, trace: Trace, cursor: int) -> None:
-    # Plotly and pandas are imported only now, when the part of the page above is on its way.
+    # Plotly and pandas are imported only now, when the part of the page above has been drawn.
     if name == "Table":
         from specdec_core.ui import table
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from specdec_core.decoding.types import RuleName
+from specdec_core.decoding.settings import RuleName
 from specdec_core.models.registry import PAIRS
 from specdec_core.traces import json_codec
-from specdec_core.ui import actions, session
+from specdec_core.ui import actions, browser, links, session
+from specdec_core.ui.loading import loading
+from specdec_core.ui.session import Session
 from specdec_core.ui.settings import (
     MAX_GAMMA,
     MAX_SEED,
@@ -21,35 +23,76 @@ from specdec_core.ui.settings import (
     MAX_TOKENS,
     MAX_TOP_K,
     MIN_TOP_P,
-    PROMPT_LIMIT,
-    link,
+    over_limit,
+    understood,
 )
+from specdec_core.ui.shell import notice
 
 _EXAMPLES = Path(__file__).parents[2] / "assets" / "examples.toml"
 _GREEDY_REASON = "The greedy rule compares the most probable tokens of both models, so this changes nothing."
 _KEYS_HELP = "B back, N next round, P play or pause. They never act while you are typing."
+_SEED_HELP = (
+    f"The dice of the run, a whole number from 0 to {MAX_SEED:,}: the same settings with the same seed "
+    "give the same text."
+)
+_RULE_HELP = (
+    "How the target tests a draft. Speculative sampling keeps it with probability min(1, p/q); greedy keeps "
+    "it if it is the target's most probable token; exact match keeps it if the target draws the same token."
+)
+_HELP = {
+    "gamma": "How many tokens the draft may guess in each round; 0 lets the target write alone.",
+    "temperature": "Below 1 both models prefer what is probable, above 1 they dare more; at 0 they always "
+    "take the most probable token.",
+    "top_k": "Only the k most probable tokens may be drawn, by draft and target alike.",
+    "top_p": "Only the most probable tokens that together have this probability may be drawn.",
+}
 
 
 @st.fragment(key="panel")
 def panel() -> None:
     """Draw the side panel."""
-    _new_run()
-    _from_next_round()
-    _keep_and_share()
+    state = session.current()
+    _new_run(state)
+    _from_next_round(state)
+    _keep_and_share(state)
     session.keep()
 
 
-def _new_run() -> None:
+def _new_run(state: Session) -> None:
     _heading("New run")
+    chosen = session.chosen()
     st.selectbox(
         "Pair",
         tuple(PAIRS),
         format_func=lambda key: PAIRS[key].title,
         key=session.key("pair"),
-        help=_literal(PAIRS[session.chosen().pair].summary),
+        help=_literal(PAIRS[chosen.pair].summary),
+        on_change=actions.choose_pair,
     )
-    prompt = session.key("prompt")
-    st.text_area("Prompt", key=prompt, max_chars=PROMPT_LIMIT, height=86)
+    _answer(loading(chosen.pair).trouble)
+    _prompt(state)
+    st.selectbox(
+        "Rule", tuple(RuleName), format_func=str.capitalize, key=session.key("rule"), help=_RULE_HELP
+    )
+    seed, most = st.columns(2, gap="small")
+    with seed:
+        _typed(state, "seed", "Seed", _SEED_HELP)
+    with most:
+        _typed(state, "max_tokens", "Tokens, at most", f"Where the run ends, from 1 to {MAX_TOKENS}.")
+    st.button(
+        "Start a new run" if state.live else "Run live",
+        key="run_live",
+        type="secondary" if state.live else "primary",
+        icon=":material/play_circle:",
+        width="stretch",
+        on_click=actions.start,
+    )
+
+
+def _prompt(state: Session) -> None:
+    st.text_area("Prompt", key=session.key("prompt"), height=86, on_change=_forget_prompt_trouble)
+    too_long = over_limit(session.chosen().prompt)
+    _answer(too_long or state.prompt_trouble)
     st.selectbox(
         "Examples",
         _examples(),
@@ -59,29 +102,30 @@ def _new_run() -> None:
         key="example",
         on_change=_take_example,
     )
-    rule = session.key("rule")
-    st.selectbox("Rule", tuple(RuleName), format_func=str.capitalize, key=rule)
-    seed, most = st.columns(2, gap="small")
-    seed.number_input("Seed", 0, MAX_SEED, key=session.key("seed"), step=1)
-    tokens = session.key("max_tokens")
-    most.number_input("Tokens, at most", 1, MAX_TOKENS, key=tokens, step=16)
-    live = session.current().live
-    st.button(
-        "Start a new run" if live else "Run live",
-        key="run_live",
-        type="secondary" if live else "primary",
-        icon=":material/play_circle:",
-        width="stretch",
-        on_click=actions.start,
-    )
 
 
-def _from_next_round() -> None:
-    state = session.current()
+def _typed(state: Session, name: str, label: str, words: str) -> None:
+    """A field for a whole number; whatever else is typed is answered below it."""
+    st.text_input(label, key=session.key(name), help=words, on_change=_correct, args=(name,))
+    _answer(state.corrected.get(name, ""))
+
+
+def _correct(name: str) -> None:
+    value, remark = understood(name, st.session_state[session.key(name)], ())
+    session.current().corrected[name] = remark
+    session.put(name, value)
+
+
+def _from_next_round(state: Session) -> None:
+    newest = len(state.trace.rounds)
     stepping = state.live and state.mode == "paused" and not state.trace.end
-    _heading(f"From round {len(state.trace.rounds) + 1} on" if stepping else "From the next round on")
-    st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"))
-    reason = _GREEDY_REASON if _rule_in_force() == RuleName.GREEDY else ""
+    _heading(f"From round {newest + 1} on" if stepping else "From the next round on")
+    if stepping and state.cursor.round < state.newest:
+        st.caption(f"Acts after round {newest}, the newest. You are looking at an earlier one.")
+    elif not state.live:
+        st.caption("The run on screen is recorded: these act once a live run has been started.")
+    st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"), help=_HELP["gamma"])
+    reason = _GREEDY_REASON if _rule_in_force(state) == RuleName.GREEDY else ""
     _sampling("Temperature", "temperature", 0.0, MAX_TEMPERATURE, 0.05, reason)
     left, right = st.columns(2, gap="small")
     with left:
@@ -101,20 +145,17 @@ def _sampling(label: str, name: str, low: float, high: float, step: float, reaso
         step=step,
         key=session.key(name),
         disabled=bool(reason),
-        help=reason or None,
+        help=reason or _HELP[name],
     )
 
 
-def _keep_and_share() -> None:
+def _keep_and_share(state: Session) -> None:
     _heading("Keep and share")
-    with st.popover("Copy link", width="stretch"):
-        st.caption("Opens the page with these settings.")
-        st.code(link(session.chosen(), st.context.url or ""), language=None, wrap_lines=True)
-    trace = session.current().trace
+    browser.copy_button("Copy link", links.link(session.chosen(), st.context.url or ""), key="copy_link")
     st.download_button(
-        "Export…",
-        lambda: json_codec.dumps(trace),
-        file_name="trace.json",
+        "Export JSON",
+        lambda: json_codec.dumps(state.trace),
+        file_name=_file_name(state),
         help="The whole trace on screen as JSON: settings, rounds with every probability and draw, times.",
         mime="application/json",
         key="export",
@@ -125,17 +166,28 @@ def _keep_and_share() -> None:
     st.toggle("Single-key shortcuts", key=keys, help=_KEYS_HELP, on_change=actions.redraw)
 
 
-def _rule_in_force() -> str:
+def _file_name(state: Session) -> str:
+    """What the run is: its pair, its seed, and how far it has come."""
+    trace = state.trace
+    pair = "".join(char if char.isalnum() else "-" for char in trace.pair.key)[:60].strip("-")
+    return f"{pair}-seed-{trace.run.seed}-rounds-{len(trace.rounds)}.json"
+
+
+def _rule_in_force(state: Session) -> str:
     """The rule of the live run, else the one a new run would have."""
-    state = session.current()
     return state.trace.run.rule if state.live else session.chosen().rule
 
 
 def _take_example() -> None:
     title = st.session_state["example"]
     if title in _examples():
-        st.session_state[session.key("prompt")] = _examples()[title]
+        session.put("prompt", _examples()[title])
         st.session_state["example"] = None
+        _forget_prompt_trouble()
+
+
+def _forget_prompt_trouble() -> None:
+    session.current().prompt_trouble = ""
 
 
 @cache
@@ -143,6 +195,12 @@ def _examples() -> dict[str, str]:
     """Text of each example prompt by its title."""
     prompts = tomllib.loads(_EXAMPLES.read_text(encoding="utf-8"))["prompt"]
     return {prompt["title"]: prompt["text"] for prompt in prompts}
+
+
+def _answer(sentence: str) -> None:
+    """What there is to say about what was put into the field above, if anything."""
+    if sentence:
+        notice(sentence, "alert")
 
 
 def _heading(text: str) -> None:

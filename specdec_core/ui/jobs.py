@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-IDLE_SECONDS = 1.0
+IDLE_SECONDS = 2.0
 """A pause this long lets a replay begin."""
 
 BASELINE_TRIES = 2

@@ -2,36 +2,62 @@
 
 import streamlit as st
 
-from specdec_core.ui import loading, session
+from specdec_core.ui import browser, session
+from specdec_core.ui.loading import loading
 from specdec_core.ui.session import Session
 from specdec_core.ui.shell import badge
 
-_POLL_SECONDS = {"loading": 0.5, "live": 1.0, "recorded": 2.0}
+_LOADING, _MEASURING, _GOING, _NOT_PAINTED = 0.7, 1.0, 1.5, 4.0
+"""Seconds until the browser asks again while something is on its way; at rest it does not ask."""
 
 
-def watch(state: Session) -> None:
-    """Draw the badge; it looks now and then whether something has come in or the theme has changed."""
-    what = "loading" if not _loaded() else "live" if state.live else "recorded"
-    st.fragment(_badge, run_every=_POLL_SECONDS[what], key="badge")(_measured(state), len(state.trace.replay))
+def watch() -> None:
+    """Draw the badge; while work is in progress the browser asks now and then what has come in."""
+    st.fragment(_badge, key="badge")()
 
 
-def _badge(measured: tuple, replayed: int) -> None:
-    """Redraw the whole page when what it was drawn from has been overtaken."""
+def _badge() -> None:
     state = session.current()
+    state.drawn["badge"] = _news(state)
     st.html(badge(*_texts(state)))
-    if state.painted:
-        loading.loading(session.chosen().pair).begin()
-    state.painted = True  # the browser comes back here only once it has drawn the page
-    at_rest = state.timing is None or not state.timing.working
-    news = _measured(state) != measured or (at_rest and len(state.trace.replay) != replayed)
-    if news and state.mode == "paused":
-        st.rerun()
+    browser.pulse(_patience(state), key="pulse", on_tick=_look, runs=state.runs)
 
 
-def _measured(state: Session) -> tuple:
-    """What changes by itself while the visitor looks at the page, the colours of charts included."""
-    trouble = state.timing.trouble if state.timing else ""
-    return _loaded(), state.trace.costs, state.trace.baseline, trouble, st.context.theme.type
+def _look() -> None:
+    """Redraw what has been overtaken."""
+    state = session.current()
+    state.painted = True  # at the latest by now
+    loading(session.chosen().pair).begin()
+    if state.mode != "paused":
+        st.rerun(["badge", "charts"])
+    loaded, measured = state.drawn.get("badge", (None, None))
+    if _news(state)[1] != measured:
+        st.rerun(["badge", "round", "charts"])
+    st.rerun(["badge"] if _loaded() == loaded else ["badge", "panel"])
+
+
+def _patience(state: Session) -> float | None:
+    """How long the browser should wait before it asks again."""
+    if not state.painted:
+        return _NOT_PAINTED
+    if not _loaded():
+        return _LOADING
+    if state.mode != "paused":
+        return _GOING
+    return _MEASURING if state.timing and state.timing.working else None
+
+
+def _news(state: Session) -> tuple[bool, tuple]:
+    """What changes by itself while the visitor looks at the page: whether the pair is there, and the rest.
+
+    The rest is what has been measured, and the theme, on which the colours of charts depend.
+    """
+    timing, trace = state.timing, state.trace
+    trouble = timing.trouble if timing else ""
+    # A replay in progress would have the page redrawn all the time.
+    replayed = None if timing and timing.working else len(trace.replay)
+    timed = trace.costs is not None, id(trace.baseline)
+    return _loaded(), (timed, replayed, trouble, st.context.theme.type)
 
 
 def _texts(state: Session) -> list[str]:
@@ -42,10 +68,10 @@ def _texts(state: Session) -> list[str]:
         texts.insert(0, f"busy, {waiting} waiting")
     if not _loaded():
         texts.insert(0, "loading the pair …")
-    elif loading.loading(session.chosen().pair).trouble:
+    elif loading(session.chosen().pair).trouble:
         texts.insert(0, "the pair cannot be loaded")
     return texts
 
 
 def _loaded() -> bool:
-    return loading.loading(session.chosen().pair).done
+    return loading(session.chosen().pair).done

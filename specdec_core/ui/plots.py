@@ -20,6 +20,22 @@ CHARTS: dict[str, Callable[[Trace, Palette, int], go.Figure]] = {
 }
 
 
+WORDS = {
+    "Race": "Up is more tokens, left is sooner. This run jumps a round at a time; the target alone climbs a "
+    "token a pass. “Replayed” times are of the same rounds, made once more without pauses.",
+    "Acceptance": "Overlap β is what the distributions of draft and target have in common at a place, "
+    "Σ min(p, q): under speculative sampling the chance that a draft there is kept. The band is the 95 % "
+    "interval of kept of tested.",
+    "Tokens per round": "Every round ends in one token of the target's own, also when nothing was drafted "
+    "(γ = 0); the grey lines are γ + 1, the most a round could give.",
+    "Latency": "What the time of each round went into. Rounds with ▽ were stepped singly, cold or disturbed "
+    "by another run: no speed contains them.",
+    "Where drafting stops paying": "Survival: how often a draft at this place is kept, with all before it. "
+    "Where the bar is above the line, drafting one more token gains more than it costs.",
+}
+"""How to read each chart, in a sentence or two."""
+
+
 def show(name: str, trace: Trace, cursor: int) -> None:
     """Draw the chart of that name in the visitor's theme, with its words for those who do not see it.
 
@@ -36,6 +52,7 @@ def show(name: str, trace: Trace, cursor: int) -> None:
         selection_mode="points",
         on_select=partial(_follow_click, key),
     )
+    st.caption(WORDS[name])
 
 
 def _follow_click(key: str) -> None:

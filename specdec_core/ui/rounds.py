@@ -2,43 +2,62 @@
 
 import streamlit as st
 
-from specdec_core.ui import actions, session, strip
+from specdec_core.ui import actions, browser, session, strip
 from specdec_core.ui.run_view import reader, run_view
 from specdec_core.ui.session import PLAY_SECONDS, Session
 from specdec_core.ui.shell import notice
-from specdec_core.ui.transport import transport
+from specdec_core.ui.transport import buttons, show_position
 
 VIEW = "run"
 """Key of the interactive picture."""
 
+_NEXT = {"paused": None, "play": PLAY_SECONDS, "run": 0.02}
+"""Seconds from a drawn round to the next, by the mode."""
 
-def view(state: Session) -> None:
+
+def view() -> None:
     """Draw it; while rounds follow each other, the browser asks for the next one."""
-    every = {"paused": None, "play": PLAY_SECONDS, "run": 0.1}[state.mode]
-    st.fragment(_round, run_every=every, key="round")()
+    st.fragment(_round, key="round")()
 
 
 def _round() -> None:
     state = session.current()
-    going = state.due()
-    if going:
-        _advance(state)
     state.cursor = reader(state.trace, state.cursor, key=VIEW)
-    transport(state)
-    for trouble in filter(None, (state.trouble, state.timing.trouble if state.timing else "")):
-        notice(trouble, "alert")
+    with st.container(key="transport", horizontal=True, vertical_alignment="center", gap="small"):
+        row, position = st.container(key="buttons", horizontal=True, gap="small", width="content"), st.empty()
+    if state.due():
+        _advance(state, position)
+    with row:
+        buttons(state)
+    show_position(position, state)
+    _say(state)
     st.html(strip.html(strip.figures(state.trace, state.cursor.round + 1, _gamma(state))))
-    run_view(state.trace, state.cursor, key=VIEW)
-    if going and state.mode == "paused":
-        st.rerun()  # the browser need not ask any more, and the rest of the page has news
+    # In a run to the end nobody rests between two rounds; the charts then follow the clock of the badge.
+    on_rest = None if state.mode == "run" else actions.settle
+    state.cursor = run_view(state.trace, state.cursor, key=VIEW, on_rest=on_rest)
+    browser.pulse(_NEXT[state.mode], key="play_pulse")
 
 
-def _advance(state: Session) -> None:
+def _advance(state: Session, position: st.delta_generator.DeltaGenerator) -> None:
+    """Make the round that is owed, and say so meanwhile; the buttons still stand there from before."""
     settings = session.chosen().round
+    making = state.live and state.cursor.round == state.newest
+    show_position(position, state, f"making round {state.newest + 2} …" if making else "")
     move = state.run_slice if state.mode == "run" else state.forward
     actions.attempt(state, lambda: move(settings))
     if state.exhausted:
         state.mode = "paused"
+
+
+def _say(state: Session) -> None:
+    """Everything the visitor should know about what was asked for, above the figures."""
+    for trouble in filter(None, (state.trouble, state.timing.trouble if state.timing else "")):
+        notice(trouble, "alert")
+    if not state.remarks:
+        return
+    with st.container(key="remarks", horizontal=True, vertical_alignment="center", gap="small"):
+        notice(f"About the link: {' '.join(state.remarks)}")
+        st.button("OK", key="remarks_read", type="tertiary", on_click=actions.read_remarks)
 
 
 def _gamma(state: Session) -> int:

@@ -4,7 +4,7 @@
 shown is derived from its trace and cursor.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
@@ -13,9 +13,9 @@ import streamlit as st
 from specdec_core.decoding.types import RoundSettings
 from specdec_core.models.registry import PAIRS
 from specdec_core.traces.trace import Trace
-from specdec_core.ui import recorded
+from specdec_core.ui import links, recorded
 from specdec_core.ui.run_view import Cursor
-from specdec_core.ui.settings import Settings, cleaned
+from specdec_core.ui.settings import NAMES, Settings, cleaned
 
 if TYPE_CHECKING:
     from specdec_core.experiments.live import LiveRun
@@ -28,6 +28,9 @@ PLAY_SECONDS = 0.6
 
 SLICE_SECONDS = 0.25
 """How long Run to end computes before it lets the page be drawn."""
+
+TYPED = ("seed", "max_tokens")
+"""Numbers that are typed as text, so that whatever is typed can be answered."""
 
 _STATE, _KEPT = "explore", "explore_controls"
 
@@ -43,8 +46,13 @@ class Session:
         timing: the background measurements of the live run.
         mode: whether rounds follow each other by themselves.
         trouble: a sentence about what went wrong last, or "".
+        prompt_trouble: why the prompt could not be run, or "".
+        remarks: what of the link could not be taken as it was, until the visitor has read it.
+        corrected: by the name of a setting, what was made of a value typed into its field.
+        runs: how many live runs have been started.
         last_tick: when Play or Run to end last went on.
-        painted: the page has been drawn once, so loading a pair no longer delays it.
+        painted: the browser has drawn the round, so what takes longer no longer delays it.
+        drawn: what was last drawn of the parts that follow the round, by the name of the part.
     """
 
     shown: Trace
@@ -53,8 +61,13 @@ class Session:
     timing: "Timing | None" = None
     mode: Mode = "paused"
     trouble: str = ""
+    prompt_trouble: str = ""
+    remarks: tuple[str, ...] = ()
+    corrected: dict[str, str] = field(default_factory=dict)
+    runs: int = 0
     last_tick: float = 0.0
     painted: bool = False
+    drawn: dict[str, object] = field(default_factory=dict)
 
     @property
     def trace(self) -> Trace:
@@ -85,7 +98,7 @@ class Session:
     def run_slice(self, settings: RoundSettings) -> None:
         """Compute rounds back to back for a moment; the first follows a pause and is marked so."""
         stop, first = monotonic() + SLICE_SECONDS, True
-        while self.live and self.trace.end is None and monotonic() < stop:
+        while self.live and self.mode == "run" and self.trace.end is None and monotonic() < stop:
             self._compute(settings, single=first)
             first = False
         self.go(self.newest)
@@ -139,8 +152,8 @@ def key(name: str) -> str:
 
 def chosen() -> Settings:
     """What the controls say now, every value checked."""
-    raw = {name: st.session_state[key(name)] for name in asdict(Settings()) if key(name) in st.session_state}
-    return cleaned(raw, tuple(PAIRS))
+    raw = {name: st.session_state.get(key(name)) for name in NAMES}
+    return cleaned({name: value for name, value in raw.items() if value is not None}, tuple(PAIRS))
 
 
 def single_keys() -> bool:
@@ -155,9 +168,17 @@ def restore() -> None:
     """
     if key("pair") in st.session_state:
         return
-    linked = asdict(cleaned(st.query_params.to_dict(), tuple(PAIRS))) | {"single_keys": True}
-    for name, value in (st.session_state.get(_KEPT) or linked).items():
-        st.session_state[key(name)] = value
+    kept = st.session_state.get(_KEPT)
+    if kept is None:
+        settings, current().remarks = links.read(st.query_params.to_dict(), tuple(PAIRS))
+        kept = asdict(settings) | {"single_keys": True}
+    for name, value in kept.items():
+        put(name, value)
+
+
+def put(name: str, value: object) -> None:
+    """Give a control a value; must come before the control is drawn."""
+    st.session_state[key(name)] = str(value) if name in TYPED else value
 
 
 def keep() -> None:

@@ -56,15 +56,21 @@ def badge(*texts: str) -> str:
 
 def _pages() -> list[st.Page]:
     return [
-        st.Page("pages/explore.py", title="Explore", default=True),
+        st.Page("pages/explore.py", title="Explore", default=True, url_path="start"),
         st.Page("pages/theory.py", title="Theory"),
     ]
+
+
+def _to_explore() -> None:
+    """The default page has no address but the bare one, yet people guess its name."""
+    st.switch_page(_pages()[0], query_params=st.query_params.to_dict())
 
 
 def _navigation() -> st.Page:
     first_in_process = PagesManager.uses_pages_directory
     st.set_page_config(page_title=PRODUCT, page_icon=str(_ICON), layout="wide")
-    page = st.navigation(_pages(), position="hidden")
+    guessed = st.Page(_to_explore, title="Explore", url_path="explore", visibility="hidden")
+    page = st.navigation([*_pages(), guessed], position="hidden")
     if first_in_process:
         st.rerun()
     st.session_state[_HERE] = page.title

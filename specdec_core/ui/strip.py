@@ -18,21 +18,29 @@ COUNTED_UNTIL = 100
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of the strip: what it is, its value, how it is computed, and its circumstances."""
+    """One figure of the strip.
+
+    Attributes:
+        label: what it is.
+        values: each number with the words that go with it, set small: ``("14", "of 20 tested")``.
+        formula: how it is computed, and its circumstances.
+        mark: a word on how it was come by, with its meaning in ``formula``.
+    """
 
     label: str
-    value: str
+    values: tuple[tuple[str, str], ...]
     formula: str
     mark: str = ""
 
 
 def figures(trace: Trace, upto: int, gamma: int) -> list[Figure]:
     """The figures for the first ``upto`` rounds of a trace, γ being that of the round shown."""
+    note, mark = _speed_note(trace, upto), _replayed(trace, upto)
     return [
         _kept(trace, upto),
         _per_pass(trace, upto, gamma),
-        _time(trace, upto),
-        _speedup(trace, upto),
+        _time(trace, upto, note, mark),
+        _speedup(trace, upto, note, mark),
         _costs(trace, gamma),
     ]
 
@@ -45,63 +53,80 @@ def html(items: list[Figure]) -> str:
 def _kept(trace: Trace, upto: int) -> Figure:
     counts = metrics.counts(trace, upto)
     return Figure(
-        "kept of tested · of drafted",
-        f"{_share(counts.accepted, counts.tested)} · {_share(counts.accepted, counts.drafted, 'of ')}",
-        "accepted / tested, then accepted / drafted. Tested are the drafts up to and with the first "
-        f"rejected one of each round. {_rounds(upto)}",
+        "drafts kept",
+        _kept_values(counts.accepted, counts.tested, counts.drafted),
+        "kept of tested: accepted / tested. Tested are the drafts up to and with the first rejected one of "
+        f"each round. Kept of drafted: accepted / drafted. {_rounds(upto)}",
     )
+
+
+def _kept_values(accepted: int, tested: int, drafted: int) -> tuple[tuple[str, str], ...]:
+    """Counts while they are few, each with its own whole; percentages when there are a hundred.
+
+    >>> _kept_values(14, 20, 35)
+    (('14', 'of 20 tested'), ('14', 'of 35 drafted'))
+    >>> _kept_values(140, 200, 350)
+    (('70.0 %', 'of tested'), ('40.0 %', 'of drafted'))
+    """
+    if not tested:
+        return ((NOTHING, "of tested"), (NOTHING, "of drafted"))
+    if tested < COUNTED_UNTIL:
+        return ((f"{accepted}", f"of {tested} tested"), (f"{accepted}", f"of {drafted} drafted"))
+    return ((_percent(accepted, tested), "of tested"), (_percent(accepted, drafted), "of drafted"))
 
 
 def _per_pass(trace: Trace, upto: int, gamma: int) -> Figure:
     value, most = metrics.tokens_per_round(trace, upto), metrics.most_tokens_per_round(trace, upto)
+    bound = gamma + 1 if most is None else most
     return Figure(
-        f"tokens per target pass (most: {gamma + 1 if most is None else round(most, 1):g})",
-        NOTHING if value is None else f"{value:.2f}",
+        "tokens per target pass",
+        ((NOTHING if value is None else f"{value:.2f}", f"of at most {bound:.3g}"),),
         "emitted tokens / target passes, the correction or bonus of each round counted. "
         f"A round with draft length γ emits 1 to γ + 1, so the most is the mean of γ + 1. {_rounds(upto)}",
     )
 
 
-def _time(trace: Trace, upto: int) -> Figure:
+def _time(trace: Trace, upto: int, note: str, mark: str) -> Figure:
     own, alone = metrics.time_per_token(trace, upto), metrics.baseline_time_per_token(trace)
     return Figure(
-        "time per token · target alone",
-        f"{_ms(own)} · {_ms(alone)}",
-        "seconds of the rounds whose times can be trusted / tokens they emitted; then the same for the "
-        "target alone, a token a pass, on this prompt. Reading the prompt is in neither. "
-        + _speed_note(trace, upto),
-        _replayed(trace, upto),
+        "time per token",
+        ((_ms(own), "here"), (_ms(alone), "target alone")),
+        "here: seconds of the rounds whose times count / tokens they emitted. Target alone: the same for the "
+        f"target without a draft, a token a pass, on this prompt. Reading the prompt is in neither. {note}",
+        mark,
     )
 
 
-def _speedup(trace: Trace, upto: int) -> Figure:
+def _speedup(trace: Trace, upto: int, note: str, mark: str) -> Figure:
     closed = metrics.speedup_model(trace, upto)
     return Figure(
-        "speed-up: measured · model",
-        f"{_times(metrics.speedup_measured(trace, upto))} · {_times(metrics.speedup_expected(trace, upto))}",
+        "speed-up over the target alone",
+        (
+            (_times(metrics.speedup_measured(trace, upto)), "measured"),
+            (_times(metrics.speedup_expected(trace, upto)), "model"),
+        ),
         "measured: time per token of the target alone / of this run. Model: E / (γ·c + v(γ)), E being the "
         "tokens per target pass. With E from the closed form and the measured overlap, verifying taken to "
-        f"cost no more than one token (Leviathan et al. 2023, Theorem 3.8): {_times(closed)}. "
-        + _speed_note(trace, upto),
-        _replayed(trace, upto),
+        f"cost no more than one token (Leviathan et al. 2023, Theorem 3.8): {_times(closed)}. {note}",
+        mark,
     )
 
 
 def _costs(trace: Trace, gamma: int) -> Figure:
     costs = trace.costs
     return Figure(
-        f"draft step c · verify cost v({gamma})",
-        f"{costs.c:.2f} · {costs.verify_cost(gamma):.2f}" if costs else f"{NOTHING} · {NOTHING}",
-        "c: time of one draft step / of a target pass over one token. v(γ): time of a target pass over "
-        f"γ + 1 tokens / over one. Medians measured on this machine. {trace.conditions}.",
+        "cost, in tokens of the target alone",
+        (
+            (f"{costs.c:.2f}" if costs else NOTHING, "draft step c"),
+            (f"{costs.verify_cost(gamma):.2f}" if costs else NOTHING, f"verifying v({gamma})"),
+        ),
+        "c: time of one draft step / of one token of plain decoding. v(γ): time of a target pass over γ + 1 "
+        "tokens with its tests and its draw / of the same one token. Medians measured on this machine. "
+        f"{trace.conditions}.",
     )
 
 
-def _share(part: int, whole: int, word: str = "") -> str:
-    if not whole:
-        return NOTHING
-    if whole < COUNTED_UNTIL:
-        return f"of {whole}" if word else f"{part} of {whole}"
+def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %"
 
 
@@ -118,8 +143,11 @@ def _times(ratio: float | None) -> str:
 
 
 def _speed_note(trace: Trace, upto: int) -> str:
-    trusted = int(metrics.latency(trace, upto).clean.sum())
-    return f"{trusted} of {upto} rounds can be trusted. {trace.conditions}."
+    counted = int(metrics.latency(trace, upto).clean.sum())
+    note = f"The times of {counted} of {upto} rounds count: those stepped singly, cold or disturbed do not. "
+    if _replayed(trace, upto):
+        note += "Replayed: the same rounds, made once more without pauses, stand in for them. "
+    return f"{note}{trace.conditions}."
 
 
 def _replayed(trace: Trace, upto: int) -> str:
@@ -130,9 +158,15 @@ def _replayed(trace: Trace, upto: int) -> str:
 
 def _card(item: Figure) -> str:
     mark = f' <span class="mark">{escape(item.mark)}</span>' if item.mark else ""
+    values = " ".join(_value(*each) for each in item.values)
     return (
         '<div class="figure" role="listitem" tabindex="0">'
         f'<div class="label">{escape(item.label)}{mark}</div>'
-        f'<div class="value">{escape(item.value)}</div>'
+        f'<div class="values">{values}</div>'
         f'<div class="formula" role="tooltip">{escape(item.formula)}</div></div>'
     )
+
+
+def _value(number: str, words: str) -> str:
+    """A number and its words, which are never torn apart by the end of a line."""
+    return f'<span class="value"><b>{escape(number)}</b> {escape(words)}</span>'

@@ -1,5 +1,6 @@
 """The rounds as a table: the numbers behind the charts, for reading, sorting and copying."""
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -7,10 +8,44 @@ from specdec_core.text.display import label
 from specdec_core.traces import metrics
 from specdec_core.traces.trace import Trace
 
+_HELP = {
+    "γ": "Draft length: how many tokens the draft was asked for.",
+    "drafted": "How many it drafted.",
+    "tested": "Drafts up to and with the first rejected one.",
+    "kept": "Drafts that the target accepted.",
+    "emitted": "Tokens added to the text: the kept drafts and one of the target's own.",
+    "draft, ms": "All draft steps of the round together.",
+    "verify, ms": "The one target pass.",
+    "sample, ms": "Testing the drafts and drawing the target's token.",
+    "other, ms": "The rest of the round, recording aside.",
+    "times": "Counted: they measure a speed. Replayed: the round was made once more without pauses, and "
+    "these times are the replay's. Not counted: stepped singly, cold or disturbed by another run.",
+    "text": "What the round added to the text; · is a space.",
+}
+_NARROW = 74
+"""Pixels of a column of numbers, so that the text has room."""
+
 
 def show(trace: Trace) -> None:
     """Draw a row for each round."""
-    st.dataframe(frame(trace), hide_index=True, key="rounds_table", height=280)
+    rows = frame(trace)
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key="rounds_table",
+        height=280,
+        row_height=30,
+        column_config={name: _column(name) for name in rows.columns},
+    )
+
+
+def _column(name: str) -> st.column_config.Column:
+    if name == "text":
+        return st.column_config.TextColumn(help=_HELP[name], width=420)
+    if name == "times":
+        return st.column_config.TextColumn(help=_HELP[name], width=100)
+    form = "%.2f" if name.endswith("ms") else "%d"
+    return st.column_config.NumberColumn(help=_HELP.get(name), format=form, width=_NARROW)
 
 
 def frame(trace: Trace) -> pd.DataFrame:
@@ -35,9 +70,9 @@ def frame(trace: Trace) -> pd.DataFrame:
     )
 
 
-def _ms(seconds) -> list[float]:
-    return [round(1000 * float(value), 2) for value in seconds]
+def _ms(seconds: np.ndarray) -> list[float]:
+    return [1000 * float(value) for value in seconds]
 
 
 def _times(clean: bool, replayed: bool) -> str:
-    return "replayed" if replayed else "trusted" if clean else "in no speed"
+    return "replayed" if replayed else "counted" if clean else "not counted"

@@ -1,6 +1,7 @@
 """The buttons that move through a run, and where the reader is."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from specdec_core.ui import actions, session
 from specdec_core.ui.session import Session
@@ -9,37 +10,42 @@ from specdec_core.ui.shell import badge
 _LIVE = ":material/play_circle:"
 
 
-def transport(state: Session) -> None:
-    """Draw the row of buttons."""
+def buttons(state: Session) -> None:
+    """Draw the buttons."""
     busy = state.mode != "paused"
-    with st.container(key="transport", horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            "Back",
-            key="back",
-            icon=":material/chevron_left:",
-            shortcut=_single("B"),
-            disabled=state.cursor.round < 0,
-            on_click=actions.back,
-        )
-        st.button(
-            "Next round",
-            key="next",
-            type="primary" if state.live else "secondary",
-            shortcut=_single("N"),
-            disabled=state.exhausted or busy,
-            on_click=actions.forward,
-        )
-        _play(state)
-        st.button(
-            "Run to end",
-            key="run_to_end",
-            disabled=state.exhausted or busy,
-            on_click=actions.run_to_end,
-        )
-        st.button("Reset", key="reset", disabled=state.newest < 0, on_click=actions.reset)
-        if not state.live:
-            st.button("Run live", key="run_live_here", type="primary", icon=_LIVE, on_click=actions.start)
-        st.html(f'<div class="position" role="status">{_position(state)}</div>', width="content")
+    st.button(
+        "Back",
+        key="back",
+        icon=":material/chevron_left:",
+        shortcut=_single("B"),
+        disabled=state.cursor.round < 0,
+        on_click=actions.back,
+    )
+    st.button(
+        "Next round",
+        key="next",
+        type="primary" if state.live else "secondary",
+        shortcut=_single("N"),
+        disabled=state.exhausted or busy,
+        on_click=actions.forward,
+    )
+    _play(state)
+    st.button(
+        "Run to end",
+        key="run_to_end",
+        disabled=state.exhausted or busy,
+        on_click=actions.run_to_end,
+    )
+    st.button("Reset", key="reset", disabled=state.newest < 0, on_click=actions.reset)
+    if not state.live:
+        # Seen only while the side panel, which holds the same button, is folded away.
+        st.button("Run live", key="run_live_here", type="primary", icon=_LIVE, on_click=actions.start)
+
+
+def show_position(place: DeltaGenerator, state: Session, doing: str = "") -> None:
+    """Write where the reader is, or what is being done."""
+    texts = [doing] if doing else _position(state)
+    place.html(f'<div class="position" role="status">{badge(*texts)}</div>', width="content")
 
 
 def _play(state: Session) -> None:
@@ -54,13 +60,16 @@ def _play(state: Session) -> None:
     )
 
 
-def _position(state: Session) -> str:
+def _position(state: Session) -> list[str]:
     shown, total = state.cursor.round + 1, len(state.trace.rounds)
-    texts = [f"round {shown} of {total}"]
+    if shown:
+        texts = [f"round {shown} of {total}"]
+    else:
+        texts = [f"before the first of {total} rounds" if total > 1 else "before the first round"]
     if state.trace.end and state.cursor.round == state.newest:
         whose = "run" if state.live else "recorded run"
         texts.append(f"the {whose} ended here: {state.trace.end.value}")
-    return badge(*texts)
+    return texts
 
 
 def _single(key: str) -> str | None:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from specdec_core.models.loading import load_spec
 from specdec_core.traces import json_codec
 from specdec_core.ui import actions, jobs
-from specdec_core.ui.settings import MAX_GAMMA, MAX_SEED, MAX_TOKENS
+from specdec_core.ui.settings import MAX_GAMMA, MAX_SEED, MAX_TOKENS, NAMES, cleaned
 from tests.models.tiny import pair_spec
 
 ROOT = Path(__file__).parents[2]
@@ -49,14 +49,21 @@ def opened(tiny_pair, monkeypatch):
     return open_
 
 
+def session_settings(app):
+    names = [name for name in NAMES if f"set_{name}" in app.session_state]
+    return cleaned({name: app.session_state[f"set_{name}"] for name in names}, ("embedded",))
+
+
 @pytest.mark.parametrize("prompt", HOSTILE.values(), ids=HOSTILE)
 def test_any_prompt_is_run_tabled_and_kept_as_it_is(opened, prompt):
     """S10, S11, S13, S14."""
     app = opened(prompt=prompt)
     for key in ("run_live", "next", "next"):
         app.button(key=key).click().run()
-    app.button_group(key="chart").select("Table").run()
     state = app.session_state["explore"]
+    state.painted = True  # as the browser tells: what takes long waits for it
+    app.run()
+    app.button_group(key="chart").select("Table").run()
     assert not app.exception and not state.trouble
     assert len(app.dataframe[0].value) == len(state.trace.rounds) >= 1
     assert json_codec.loads(json_codec.dumps(state.trace)).prompt == prompt
@@ -85,7 +92,9 @@ def test_a_link_of_a_hundred_thousand_characters_is_cut_and_then_refused_in_word
     ],
 )
 def test_a_link_with_values_out_of_range_opens_with_the_nearest_or_the_default(opened, name, sent, found):
-    assert opened(**{name: sent}).session_state[f"set_{name}"] == found
+    app = opened(**{name: sent})
+    assert getattr(session_settings(app), name) == found
+    assert "About the link" in "".join(item.proto.body for item in app.get("html"))
 
 
 @pytest.mark.parametrize("signal", [StopException, RerunException])

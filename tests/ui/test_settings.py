@@ -1,52 +1,65 @@
-"""Values from a browser are never trusted: whatever a link says, the settings are valid."""
+"""Values from a browser are never trusted: whatever is typed, settings are valid and changes said."""
 
-from dataclasses import asdict
-from urllib.parse import parse_qsl, urlsplit
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specdec_core.decoding.types import RuleName
-from specdec_core.ui.settings import DEFAULT, MAX_GAMMA, PROMPT_LIMIT, Settings, cleaned, link
+from specdec_core.decoding.settings import RuleName
+from specdec_core.ui.settings import (
+    DEFAULT,
+    MAX_GAMMA,
+    MAX_SEED,
+    NAMES,
+    PROMPT_LIMIT,
+    cleaned,
+    over_limit,
+    understood,
+)
 
 PAIRS = ("embedded", "embedded-weak")
 
 anything = st.one_of(st.text(), st.floats(), st.integers(), st.none(), st.lists(st.integers(), max_size=2))
-names = st.sampled_from([*asdict(DEFAULT), "no such setting"])
-
-valid = st.builds(
-    Settings,
-    pair=st.sampled_from(PAIRS),
-    prompt=st.text(st.characters(exclude_categories=["Cs"]), max_size=50),
-    seed=st.integers(0, 2**32 - 1),
-    rule=st.sampled_from(RuleName),
-    max_tokens=st.integers(1, 512),
-    gamma=st.integers(0, MAX_GAMMA),
-    temperature=st.floats(0, 2),
-    top_k=st.integers(0, 200),
-    top_p=st.floats(0.05, 1),
-)
+names = st.sampled_from([*NAMES, "no such setting"])
 
 
 @given(st.dictionaries(names, anything))
 def test_any_values_become_settings_that_a_round_accepts(raw):
     settings = cleaned(raw, PAIRS)
-    assert settings.pair in PAIRS and settings.rule in RuleName
-    assert len(settings.prompt) <= PROMPT_LIMIT
+    assert settings.pair in PAIRS and settings.rule in tuple(RuleName)
+    assert isinstance(settings.prompt, str)
     assert 0 <= settings.round.gamma <= MAX_GAMMA
+    assert 0 <= settings.seed <= MAX_SEED and isinstance(settings.seed, int)
     assert 1 <= settings.max_tokens <= 512 and isinstance(settings.max_tokens, int)
 
 
-@given(valid)
-def test_a_link_brings_back_the_settings_it_was_made_from(settings):
-    url = link(settings, "http://127.0.0.1:8501/?old=1")
-    raw = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
-    assert cleaned(raw, PAIRS) == settings
+@given(st.sampled_from(NAMES), anything)
+def test_what_is_used_instead_of_a_value_is_said_and_what_is_used_as_it_is_is_not(name, value):
+    used, remark = understood(name, value, PAIRS)
+    assert understood(name, used, PAIRS) == (used, "")
+    same = used == value or str(used) == str(value).strip()
+    assert not remark or not same
+    assert remark == "" or remark.endswith("used.") or name == "prompt"
 
 
-def test_a_link_to_the_defaults_is_the_bare_page():
-    assert link(DEFAULT, "http://127.0.0.1:8501/") == "http://127.0.0.1:8501/"
+@pytest.mark.parametrize(
+    ("typed", "used", "words"),
+    [
+        ("-1", 0, "less than the least, 0"),
+        ("99999999999999999999", MAX_SEED, "more than the most, 4294967295"),
+        ("1.5", 2, "not a whole number"),
+        ("abc", DEFAULT.seed, "not a number"),
+        ("", DEFAULT.seed, "not a number"),
+        (" 7 ", 7, ""),
+    ],
+)
+def test_a_seed_that_is_none_is_answered_with_the_one_that_is_used(typed, used, words):
+    value, remark = understood("seed", typed, PAIRS)
+    assert value == used and words in remark
+    assert bool(remark) == bool(words)
 
 
-def test_a_prompt_that_cannot_be_encoded_still_gives_a_link():
-    assert "prompt=" in link(Settings(prompt="half a pair \ud83d"), "http://h/")
+def test_a_prompt_is_never_cut_but_its_length_and_the_limit_are_said():
+    prompt = "x" * (PROMPT_LIMIT + 1)
+    assert cleaned({"prompt": prompt}, PAIRS).prompt == prompt
+    assert "2,001" in over_limit(prompt) and "2,000" in over_limit(prompt)
+    assert over_limit(prompt[1:]) == ""

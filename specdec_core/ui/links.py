@@ -1,0 +1,52 @@
+"""The address of the page as a record of its settings: written for sharing, read when it is opened."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from urllib.parse import urlencode
+
+from specdec_core.ui.settings import DEFAULT, NAMES, PROMPT_LIMIT, Settings, cleaned, understood
+
+_ELSEWHERE = {"alpha", "c", "extra"}
+"""Parameters of the Theory page, which an address keeps when the visitor comes from there."""
+
+_MOST_NAMED = 3
+"""Unknown parameters that are named one by one."""
+
+
+def link(settings: Settings, page_url: str) -> str:
+    """A link that opens the page with these settings; what equals the default is left out.
+
+    So is a prompt that is too long to be run.
+    """
+    given, default = asdict(settings), asdict(DEFAULT)
+    changed = {name: value for name, value in given.items() if value != default[name]}
+    if len(settings.prompt) > PROMPT_LIMIT:
+        del changed["prompt"]
+    # A surrogate that no encoding knows must not break the page that offers the link.
+    query = urlencode(changed, errors="replace")
+    return page_url.partition("?")[0] + (f"?{query}" if query else "")
+
+
+def read(query: Mapping[str, str], pairs: Sequence[str]) -> tuple[Settings, tuple[str, ...]]:
+    """The settings that a link asks for, and a sentence for each part that could not be taken as it is.
+
+    Args:
+        query: the parameters of the address, as hostile as can be.
+        pairs: keys of the pairs there are.
+
+    >>> read({"gamma": "40"}, ())[1]
+    ('Draft length γ 40 is more than the most, 16; 16 is used.',)
+    """
+    known = {name: value for name, value in query.items() if name in NAMES}
+    remarks = [understood(name, value, pairs)[1] for name, value in known.items()]
+    if len(prompt := known.get("prompt", "")) > PROMPT_LIMIT:
+        known["prompt"] = prompt[:PROMPT_LIMIT]
+        remarks.append(f"The prompt has {len(prompt):,} characters; the first {PROMPT_LIMIT:,} are used.")
+    strangers = [name for name in query if name not in known and name not in _ELSEWHERE]
+    return cleaned(known, pairs), tuple([*filter(None, remarks), *_left_out(strangers)])
+
+
+def _left_out(names: Sequence[str]) -> list[str]:
+    if len(names) > _MOST_NAMED:
+        return [f"{len(names)} parameters are no settings; they are left out."]
+    return [f"There is no setting “{name[:40]}”; it is left out." for name in names]

@@ -1,0 +1,75 @@
+"""A link brings back what it was made from; whatever else one holds is answered, never obeyed."""
+
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specdec_core.decoding.settings import RuleName
+from specdec_core.ui.links import link, read
+from specdec_core.ui.settings import DEFAULT, MAX_GAMMA, PROMPT_LIMIT, Settings
+
+PAIRS = ("embedded", "embedded-weak")
+
+valid = st.builds(
+    Settings,
+    pair=st.sampled_from(PAIRS),
+    prompt=st.text(st.characters(exclude_categories=["Cs"]), max_size=50),
+    seed=st.integers(0, 2**32 - 1),
+    rule=st.sampled_from(RuleName),
+    max_tokens=st.integers(1, 512),
+    gamma=st.integers(0, MAX_GAMMA),
+    temperature=st.floats(0, 2),
+    top_k=st.integers(0, 200),
+    top_p=st.floats(0.05, 1),
+)
+
+
+@given(valid)
+def test_a_link_brings_back_the_settings_it_was_made_from(settings):
+    url = link(settings, "http://127.0.0.1:8501/?old=1")
+    query = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
+    assert read(query, PAIRS) == (settings, ())
+
+
+def test_a_link_to_the_defaults_is_the_bare_page():
+    assert link(DEFAULT, "http://127.0.0.1:8501/") == "http://127.0.0.1:8501/"
+
+
+def test_a_prompt_that_cannot_be_encoded_still_gives_a_link():
+    assert "prompt=" in link(Settings(prompt="half a pair \ud83d"), "http://h/")
+
+
+def test_a_prompt_that_cannot_be_run_is_not_shared():
+    assert link(Settings(prompt="x" * (PROMPT_LIMIT + 1)), "http://h/") == "http://h/"
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"gamma": "99"}, ["γ 99", "16 is used"]),
+        ({"temperature": "-1"}, ["Temperature -1", "0 is used"]),
+        ({"temperature": "warm"}, ["“warm” is not a number", "0.8 is used"]),
+        ({"rule": "<script>"}, ["no rule “<script>”", "speculative sampling"]),
+        ({"pair": "../../etc/passwd"}, ["no pair “../../etc/passwd”", "embedded"]),
+        ({"seed": "-1"}, ["Seed -1", "0 is used"]),
+        ({"gama": "3"}, ["no setting “gama”"]),
+        ({"prompt": "x" * 100_000}, ["100,000 characters", "first 2,000"]),
+    ],
+)
+def test_whatever_a_link_asks_for_in_vain_is_said(query, words):
+    settings, remarks = read(query, PAIRS)
+    assert len(remarks) == 1 and all(word in remarks[0] for word in words)
+    assert len(settings.prompt) <= PROMPT_LIMIT
+
+
+def test_many_strangers_are_counted_and_long_ones_cut():
+    assert read({f"p{n}": "1" for n in range(900)}, PAIRS)[1] == (
+        "900 parameters are no settings; they are left out.",
+    )
+    assert len(read({"n" * 5000: "1"}, PAIRS)[1][0]) < 100
+
+
+def test_parameters_of_the_other_page_are_no_strangers():
+    assert read({"alpha": "0.5", "c": "0.1", "extra": "0", "gamma": "3"}, PAIRS)[1] == ()
