@@ -6,11 +6,11 @@ which a draft of one layer pays as fully as its target. ``LeanLlama`` runs the v
 of a transformers module through the same operations with the constants made once and with
 the query, key and value products, and the two of the gate, joined into one each.
 
-It stands where the module would stand in a ``CachedModel``. Models of another kind, on
-another device or in another format keep transformers' own pass.
+It stands where the module would stand in a ``CachedModel``. Models of another kind or on
+another device keep transformers' own pass.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from types import SimpleNamespace
 
@@ -26,31 +26,52 @@ SMALL = 50_000_000
 """Parameters up to which the bookkeeping is worth avoiding; above, a second copy of the weights is not."""
 
 
+Product = Callable[[Tensor], Tensor]
+"""What a linear layer without bias does: [n, in] -> [n, out]."""
+
+
 def lean(module: nn.Module) -> "nn.Module | LeanLlama":
     """The faster stand-in for a module, or the module itself where there is none."""
     return LeanLlama(module) if fits(module) else module
 
 
 def fits(module: nn.Module) -> bool:
-    """Whether ``LeanLlama`` computes exactly what this module does."""
+    """Whether a module is better run by ``LeanLlama``."""
+    return (
+        can_be_lean(module)
+        and module.num_parameters() <= SMALL
+        and module.lm_head.weight.dtype is torch.float32
+    )
+
+
+def can_be_lean(module: nn.Module) -> bool:
+    """Whether ``LeanLlama`` computes what this module does."""
     if type(module) is not LlamaForCausalLM:
         return False
-    weight, config = module.lm_head.weight, module.config
+    config = module.config
     return (
         config.hidden_act == "silu"
         and not (config.attention_bias or config.mlp_bias)
         and config.rope_parameters["rope_type"] == "default"
-        and module.num_parameters() <= SMALL
-        and weight.device.type == "cpu"
-        and weight.dtype is torch.float32
+        and module.lm_head.weight.device.type == "cpu"
     )
 
 
+def fastest(weight: Tensor) -> Product:
+    """The product with a weight, float32 [out, in], in its fastest layout."""
+    linear = nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
+    linear.weight = nn.Parameter(weight, requires_grad=False)
+    better = layout(linear)
+    return (better(linear) if better else linear).forward
+
+
 class LeanLlama:
-    """A plain Llama for inference on the CPU in float32, batch 1.
+    """A plain Llama for inference on the CPU, batch 1.
 
     Args:
         module: whose weights to run; they must still be as loaded. Kept alive is only what is used.
+        product: makes the product with a weight [out, in]; another one than ``fastest`` lowers
+            the precision.
 
     Example:
         >>> from transformers import LlamaConfig
@@ -63,13 +84,13 @@ class LeanLlama:
         True
     """
 
-    def __init__(self, module: LlamaForCausalLM) -> None:
+    def __init__(self, module: LlamaForCausalLM, product: Callable[[Tensor], Product] = fastest) -> None:
         self.config = module.config
         model = module.model
         self._embedding = model.embed_tokens.weight
-        self._blocks = [_Block(layer) for layer in model.layers]
+        self._blocks = [_Block(layer, product) for layer in model.layers]
         self._norm = _norm(model.norm)
-        self._head = _joined([module.lm_head])
+        self._head = product(_joined([module.lm_head]))
         positions = torch.arange(self.config.max_position_embeddings).unsqueeze(0)
         with torch.inference_mode():
             cos, sin = model.rotary_emb(self._embedding, position_ids=positions)
@@ -105,7 +126,7 @@ class LeanLlama:
             logits_to_keep: for how many of the last tokens.
 
         Returns:
-            An object whose ``logits`` are float32 [1, logits_to_keep, V].
+            An object whose ``logits`` are [1, logits_to_keep, V], in the format of the weights.
         """
         past, count = cache.get_seq_length(), input_ids.shape[1]
         place = slice(past, past + count)
@@ -119,22 +140,22 @@ class LeanLlama:
 class _Block:
     """One layer: attention and feed-forward, each with its norm before and its sum after."""
 
-    def __init__(self, layer: nn.Module) -> None:
+    def __init__(self, layer: nn.Module, product: Callable[[Tensor], Product]) -> None:
         attention, feed = layer.self_attn, layer.mlp
         self._size = attention.head_dim
         self._queries = attention.q_proj.out_features // self._size
         self._keys = attention.k_proj.out_features // self._size
         self._scale = attention.scaling
         self._before, self._between = _norm(layer.input_layernorm), _norm(layer.post_attention_layernorm)
-        self._qkv = _joined([attention.q_proj, attention.k_proj, attention.v_proj])
-        self._out = _joined([attention.o_proj])
-        self._gate_up = _joined([feed.gate_proj, feed.up_proj])
-        self._down = _joined([feed.down_proj])
+        self._qkv = product(_joined([attention.q_proj, attention.k_proj, attention.v_proj]))
+        self._out = product(_joined([attention.o_proj]))
+        self._gate_up = product(_joined([feed.gate_proj, feed.up_proj]))
+        self._down = product(_joined([feed.down_proj]))
 
     def __call__(
         self, hidden: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, cache: DynamicLayer
     ) -> Tensor:
-        """float32 [n, width] -> [n, width]."""
+        """[n, width] -> [n, width]."""
         hidden = hidden + self._out(self._attend(self._before(hidden), cos, sin, mask, cache))
         gate, up = self._gate_up(self._between(hidden)).chunk(2, dim=-1)
         return hidden + self._down(F.silu(gate) * up)
@@ -167,10 +188,6 @@ def _norm(norm: nn.Module):
     return lambda x: F.rms_norm(x, weight.shape, weight, epsilon)
 
 
-def _joined(linears: Sequence[nn.Linear]):
-    """The products of several layers with one input as one product, in its fastest layout."""
-    weight = torch.cat([linear.weight.detach() for linear in linears])
-    joined = nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
-    joined.weight = nn.Parameter(weight, requires_grad=False)
-    better = layout(joined)
-    return (better(joined) if better else joined).forward
+def _joined(linears: Sequence[nn.Linear]) -> Tensor:
+    """The weights of several layers with one input, as those of one layer."""
+    return torch.cat([linear.weight.detach() for linear in linears])

@@ -24,6 +24,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
+from specdec_core.models.lean import LeanLlama, Product, can_be_lean
 from specdec_core.models.machine import free_memory
 from specdec_core.models.pair import LoadedModel
 from specdec_core.models.reading import read_module
@@ -179,9 +180,14 @@ def lower_linears(module: nn.Module, format_: str) -> int:
 
 def _layer(child: "nn.Linear | Conv1D", format_: str) -> nn.Module | None:
     weight = child.weight if isinstance(child, nn.Linear) else child.weight.t().contiguous()
+    return _lower(weight, child.bias, format_)
+
+
+def _lower(weight: Tensor, bias: Tensor | None, format_: str) -> nn.Module | None:
+    """The layer for a bfloat16 weight [out, in]; None where torch's own does as well."""
     if format_ == "int8" and weight.shape[1] % ALIGNED == 0:
-        return Int8Linear(weight, child.bias)
-    return None if _multiplies_blocks(weight.device) else HalfLinear(weight, child.bias)
+        return Int8Linear(weight, bias)
+    return None if _multiplies_blocks(weight.device) else HalfLinear(weight, bias)
 
 
 def _multiplies_blocks(device: torch.device) -> bool:
@@ -195,10 +201,20 @@ def _make(model: LoadedModel, format_: str) -> LoadedModel:
     """The model read again in bfloat16, its linear layers replaced and the first passes made."""
     device = next(model.module.parameters()).device
     module = read_module(model.folder, torch.bfloat16, device)
-    lower_linears(module, format_)
+    passes: nn.Module | LeanLlama = module
+    if can_be_lean(module):
+        passes = LeanLlama(module, lambda weight: _product(weight, format_))
+        module.to("meta")  # what is used lies in the lean model now
+    else:
+        lower_linears(module, format_)
     info = replace(model.info, name=f"{model.info.name} in {format_}")
-    copy = replace(model, module=module, passes=module, info=info)
+    copy = replace(model, module=module, passes=passes, info=info)
     sequence = copy.sequence()
     for count in WARM_UP_TOKENS:
         sequence.feed([0] * count, keep=1)
     return copy
+
+
+def _product(weight: Tensor, format_: str) -> Product:
+    layer = _lower(weight, None, format_)
+    return layer.forward if layer else lambda x: F.linear(x, weight)

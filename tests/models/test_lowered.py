@@ -9,8 +9,10 @@ from torch import nn
 
 from specdec_core.decoding.cache import CachedModel
 from specdec_core.models import lowered as lowering
+from specdec_core.models.lean import LeanLlama
 from specdec_core.models.loading import load_spec
 from specdec_core.models.lowered import HalfLinear, Int8Linear, cannot_lower, lower_linears, lowered
+from specdec_core.models.reading import read_module
 from tests.models import tiny
 from tests.models.architectures import CONFIGS, random_model
 
@@ -87,7 +89,7 @@ def test_a_copy_is_made_once_and_shared(pair, format_):
 def test_a_copy_is_freed_with_its_target(tmp_path):
     pair = load_spec(tiny.pair_spec(tmp_path))
     target = lowering.replace(pair.target_model)
-    copy = weakref.ref(lowered(target, "int8").module)
+    copy = weakref.ref(lowered(target, "int8").passes)
     assert copy() is not None
     del target
     gc.collect()
@@ -95,11 +97,27 @@ def test_a_copy_is_freed_with_its_target(tmp_path):
 
 
 def test_a_target_in_bfloat16_is_not_lowered_to_bfloat16(pair):
-    target = lowering.replace(lowered(pair.target_model, "bfloat16"))
+    module = random_model("llama", V, layers=1, seed=0).to(torch.bfloat16)
+    target = lowering.replace(pair.target_model, module=module)
     assert "bfloat16 already" in cannot_lower(target, "bfloat16")
     with pytest.raises(ValueError, match="bfloat16 already"):
         lowered(target, "bfloat16")
     assert cannot_lower(target, "int8") is None
+
+
+def test_a_lean_copy_keeps_no_second_one(pair):
+    copy = lowered(pair.target_model, "int8")
+    assert isinstance(copy.passes, LeanLlama)
+    assert {parameter.device.type for parameter in copy.module.parameters()} == {"meta"}
+    assert next(copy.passes.parameters()).device.type == "cpu"
+
+
+@pytest.mark.parametrize("format_", lowering.FORMATS)
+def test_a_lean_copy_says_what_the_lowered_module_says(pair, format_):
+    module = read_module(pair.target_model.folder, torch.bfloat16)
+    lower_linears(module, format_)
+    rows = lowered(pair.target_model, format_).sequence().feed(IDS, keep=len(IDS))
+    assert overlaps(rows, CachedModel(module).feed(IDS, keep=len(IDS))).mean() > 0.97
 
 
 def test_a_copy_that_does_not_fit_or_cannot_be_multiplied_is_refused_in_words(pair, monkeypatch):
