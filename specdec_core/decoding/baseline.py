@@ -14,6 +14,7 @@ from .cache import SequenceModel
 from .checks import read
 from .clock import Clock, host_clock
 from .draws import Draws, draw_each
+from .ending import ending
 from .filters import law
 from .types import EndReason, RunSettings, Sampling, Stop
 
@@ -53,6 +54,25 @@ def decode_plain(
         run: the same settings as a speculative run's; its rule only decides on greedy.
         sampling: what shapes p, for the whole run.
         stop: text condition, as in ``Decoder``.
+
+    Yields:
+        Each token as it is made; the last one says why the run ends. A token that a text condition
+        takes back comes all the same, since it was made and timed.
+
+    Raises:
+        ModelFailure: the target's logits are unusable.
+
+    Example:
+        >>> from transformers import LlamaConfig, LlamaForCausalLM
+        >>> from specdec_core.decoding.cache import CachedModel
+        >>> config = LlamaConfig(vocab_size=8, hidden_size=16, intermediate_size=16,
+        ...                      num_hidden_layers=1, num_attention_heads=2)
+        >>> target = CachedModel(LlamaForCausalLM(config).eval())
+        >>> run = RunSettings((1, 2, 3), max_new_tokens=4)
+        >>> seconds = prefill_plain(target, run)
+        >>> made = list(decode_plain(target, run, Sampling()))
+        >>> len(made), made[-1].end
+        (4, <EndReason.LIMIT: 'token limit'>)
     """
     ids, draws = list(run.prompt_ids), Draws(run.seed, run.branch)
     sampling, end = run.in_force(sampling), None
@@ -60,7 +80,9 @@ def decode_plain(
         started = perf_counter()
         token, u = _next(target, ids, sampling, draws)
         ids.append(token)
-        end = _ending(ids, run, target.context_length, stop)
+        before = ids[len(run.prompt_ids) : -1]
+        met = ending(run, target.context_length, before, ids[-1:], stop)
+        end = met[1] if met else None
         yield PlainToken(token, u, perf_counter() - started, end)
 
 
@@ -70,14 +92,3 @@ def _next(target: SequenceModel, ids: list[int], sampling: Sampling, draws: Draw
     u = draws.correct(len(ids), 1)
     drawn = draw_each(law(logits, sampling, ids).cumsum(-1), u)
     return read(logits, "target", drawn)[0][0], float(u[0])
-
-
-def _ending(ids: list[int], run: RunSettings, context: int, stop: Stop | None) -> EndReason | None:
-    emitted = ids[len(run.prompt_ids) :]
-    if ids[-1] in run.end_ids:
-        return EndReason.END_TOKEN
-    if stop and (found := stop(emitted)):
-        return found[1]
-    if len(emitted) == run.max_new_tokens:
-        return EndReason.LIMIT
-    return EndReason.CONTEXT if len(ids) == context else None

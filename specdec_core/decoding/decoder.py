@@ -17,6 +17,7 @@ from .cache import SequenceModel
 from .checks import read
 from .clock import Clock, host_clock
 from .draws import Draws
+from .ending import ending, room
 from .evidence import Evidence, weigh
 from .filters import law
 from .proposal import Drafter, DraftRequest, Proposal
@@ -38,6 +39,8 @@ from .types import (
 )
 
 _UNFLAGGED = RoundFlags()
+_SHORTAGE = {EndReason.LIMIT: DraftStop.LIMIT, EndReason.CONTEXT: DraftStop.CONTEXT}
+"""Why a round drafts no more, by what leaves the run no room."""
 
 
 class RunEnded(RuntimeError):
@@ -80,10 +83,19 @@ class Decoder:
         end: why the run ended, or None while it goes on.
 
     Example:
-        >>> decoder = Decoder(target, ModelDrafter(draft, "draft"), run)  # doctest: +SKIP
-        >>> prefill = decoder.prefill()  # doctest: +SKIP
-        >>> for round in decoder.rounds(RoundSettings(gamma=4)):  # doctest: +SKIP
-        ...     print(round.accepted, "of", len(round.drafted), "kept")
+        A model that drafts for itself has all of its drafts kept:
+
+        >>> from transformers import LlamaConfig, LlamaForCausalLM
+        >>> from specdec_core.decoding.cache import CachedModel
+        >>> from specdec_core.drafting.model import ModelDrafter
+        >>> config = LlamaConfig(vocab_size=8, hidden_size=16, intermediate_size=16,
+        ...                      num_hidden_layers=1, num_attention_heads=2)
+        >>> model = LlamaForCausalLM(config).eval()
+        >>> drafter = ModelDrafter(CachedModel(model), "itself")
+        >>> decoder = Decoder(CachedModel(model), drafter, RunSettings((1, 2, 3), max_new_tokens=9))
+        >>> prefill = decoder.prefill()
+        >>> [(each.accepted, len(each.emitted)) for each in decoder.rounds(RoundSettings(gamma=4))]
+        [(4, 5), (3, 4)]
     """
 
     def __init__(
@@ -109,12 +121,10 @@ class Decoder:
         self._recorder = recorder or FullRecorder()
         self._stop, self._clock = stop, clock
         self._rounds = 0
-        wanted = len(run.prompt_ids) + run.max_new_tokens
-        self._limit = min(wanted, target.context_length)
-        self._crowded = wanted > target.context_length
 
     @property
     def emitted(self) -> list[int]:
+        """All tokens the run has added to the prompt."""
         return self.ids[len(self._run.prompt_ids) :]
 
     def prefill(self) -> Prefill:
@@ -201,9 +211,9 @@ class Decoder:
         )
 
     def _draft(self, gamma: int, sampling: Sampling) -> Proposal:
+        left, reason = room(self._run, self._target.context_length, len(self.emitted))
         # One place is left for the target's own token, which every round ends in.
-        room = self._limit - len(self.ids) - 1
-        limit = min(gamma, room)
+        limit = min(gamma, left - 1)
         if limit == 0:
             proposal = Proposal.nothing(self._target.vocab_size, DraftStop.GAMMA)
         else:
@@ -211,11 +221,8 @@ class Decoder:
                 self.ids, limit, sampling, self._draws, self._rounds, self._run.end_ids
             )
             proposal = self._drafter.propose(request)
-        return replace(proposal, stop=self._shortage()) if _cut_short(proposal, gamma, room) else proposal
-
-    def _shortage(self) -> DraftStop:
-        """What leaves no room to draft more: the run's own limit, or the target's context."""
-        return DraftStop.CONTEXT if self._crowded else DraftStop.LIMIT
+        cut_short = _cut_short(proposal, gamma, left - 1)
+        return replace(proposal, stop=_SHORTAGE[reason]) if cut_short else proposal
 
     def _verify(self, proposal: Proposal) -> Tensor:
         """One target pass over whatever is not in its cache and the K drafts; [K+1, V] logits."""
@@ -239,24 +246,15 @@ class Decoder:
         passed, own = read(evidence.target_logits, "target", evidence.passed, evidence.own)
         kept = passed.index(0) if 0 in passed else len(passed)
         tokens = list(evidence.proposal.ids[:kept])
-        if ending := self._ending(tokens):
-            count, reason = ending
+        if met := self._ending(tokens):
+            count, reason = met
             return Outcome(tokens[:count], count, count, reason, kept - count)
         tokens.append(own[kept])
         _, reason = self._ending(tokens) or (len(tokens), None)
         return Outcome(tokens, kept, min(kept + 1, len(passed)), reason, clipped=0)
 
     def _ending(self, tokens: Sequence[int]) -> tuple[int, EndReason] | None:
-        """How many of a round's tokens to keep and why the run ends there, or None."""
-        before = len(self.emitted)
-        endings: list[tuple[int, EndReason]] = []
-        if (place := next((i for i, t in enumerate(tokens) if t in self._run.end_ids), None)) is not None:
-            endings.append((place + 1, EndReason.END_TOKEN))
-        if self._stop and (found := self._stop(self.emitted + list(tokens))):
-            endings.append((max(0, found[0] - before), found[1]))
-        if (room := self._limit - len(self.ids)) <= len(tokens):
-            endings.append((room, EndReason.CONTEXT if self._crowded else EndReason.LIMIT))
-        return min(endings, key=lambda ending: ending[0], default=None)
+        return ending(self._run, self._target.context_length, self.emitted, tokens, self._stop)
 
     def _rewind(self) -> None:
         """Drop what was not committed; the newest token is fed with the next round."""
