@@ -5,6 +5,7 @@ Free of torch, so that a page or a command line can name and check settings at o
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from numbers import Integral
 
 MOST_DRAFTED = 64
 """The largest draft length that a round accepts."""
@@ -13,6 +14,11 @@ MOST_DRAFTED = 64
 def _require(ok: bool, name: str, value: object, wanted: str) -> None:
     if not ok:
         raise ValueError(f"{name} is {value}; it must be {wanted}")
+
+
+def _whole(value: object, low: int, high: int) -> bool:
+    """Whether a value is a whole number from ``low`` to ``high``, numpy's included."""
+    return isinstance(value, Integral) and low <= value <= high
 
 
 class RuleName(StrEnum):
@@ -53,9 +59,13 @@ class Sampling:
         """Whether the law puts all mass on the most probable token."""
         return self.temperature == 0.0
 
+    def argmax(self) -> "Sampling":
+        """These settings with all mass on the most probable token, which is what temperature 0 means."""
+        return replace(self, temperature=0.0)
+
     def __post_init__(self) -> None:
         _require(0.0 <= self.temperature <= 100.0, "temperature", self.temperature, "from 0 to 100")
-        _require(self.top_k >= 0, "top_k", self.top_k, "0 (off) or more")
+        _require(_whole(self.top_k, 0, 2**31), "top_k", self.top_k, "a whole number, 0 (off) or more")
         _require(0.0 < self.top_p <= 1.0, "top_p", self.top_p, "above 0 and at most 1")
         _require(0.0 <= self.min_p <= 1.0, "min_p", self.min_p, "from 0 to 1")
         _require(
@@ -74,7 +84,8 @@ class RoundSettings:
     sampling: Sampling = Sampling()
 
     def __post_init__(self) -> None:
-        _require(0 <= self.gamma <= MOST_DRAFTED, "gamma", self.gamma, f"from 0 to {MOST_DRAFTED}")
+        wanted = f"a whole number from 0 to {MOST_DRAFTED}"
+        _require(_whole(self.gamma, 0, MOST_DRAFTED), "gamma", self.gamma, wanted)
 
 
 @dataclass(frozen=True)
@@ -113,9 +124,11 @@ class RunSettings:
         _require(self.rule in tuple(RuleName), "rule", self.rule, f"{', '.join(most)} or {last}")
         object.__setattr__(self, "rule", RuleName(self.rule))
         _require(len(self.prompt_ids) >= 1, "prompt_ids", "an empty prompt", "at least one token")
-        _require(0 <= self.seed < 2**64, "seed", self.seed, "from 0 to 2^64 - 1")
-        _require(0 <= self.branch < 2**64, "branch", self.branch, "from 0 to 2^64 - 1")
-        _require(self.max_new_tokens >= 1, "max_new_tokens", self.max_new_tokens, "1 or more")
+        key = "a whole number from 0 to 2^64 - 1"
+        _require(_whole(self.seed, 0, 2**64 - 1), "seed", self.seed, key)
+        _require(_whole(self.branch, 0, 2**64 - 1), "branch", self.branch, key)
+        tokens = self.max_new_tokens
+        _require(_whole(tokens, 1, 2**63), "max_new_tokens", tokens, "a whole number, 1 or more")
 
     def in_force(self, sampling: Sampling) -> Sampling:
         """What really shapes both laws: the greedy rule is temperature 0, whatever is set.
@@ -124,4 +137,4 @@ class RunSettings:
             >>> RunSettings((1,), RuleName.GREEDY).in_force(Sampling(0.8, top_k=5))
             Sampling(temperature=0.0, top_k=5, top_p=1.0, min_p=0.0, repetition_penalty=1.0)
         """
-        return replace(sampling, temperature=0.0) if self.rule is RuleName.GREEDY else sampling
+        return sampling.argmax() if self.rule is RuleName.GREEDY else sampling

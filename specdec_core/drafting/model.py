@@ -1,7 +1,6 @@
 """A language model as the draft: a smaller one, or the target itself made cheaper."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -79,7 +78,7 @@ class ModelDrafter:
     def _law_settings(self, sampling: Sampling) -> tuple[Sampling, Origin]:
         """What shapes q; at temperature 0 a draw is the argmax too."""
         if self._choice is Choice.ARGMAX:
-            sampling = replace(sampling, temperature=0.0)
+            sampling = sampling.argmax()
         choice = Choice.ARGMAX if sampling.greedy else Choice.SAMPLED
         return sampling, Origin(choice, self.name)
 
