@@ -27,7 +27,7 @@ from specdec_core.models.progress import Meter
 from specdec_core.models.reading import read_module, read_tokenizer
 from specdec_core.models.runner import runner_for
 from specdec_core.models.shelf import Shelf, collect
-from specdec_core.models.sources import obtain, on_this_machine
+from specdec_core.models.sources import obtain
 from specdec_core.models.specs import ModelRef, PairSpec
 from specdec_core.models.vocabulary import Vocabulary, alone, shared, vocabulary_of
 from specdec_core.traces.trace import ModelInfo, PairInfo
@@ -72,14 +72,12 @@ def make_pair(spec: PairSpec, way: Way, meter: Meter, kept: Shelf[Pair]) -> Pair
         PairError: it cannot run here; says why.
         Cancelled: the work was cancelled; nothing is left half done.
     """
-    fetching = not all(map(on_this_machine, spec.models))
     meter.stage("checking the pair")
-    _refuse(_checked(spec, way, meter, kept))
+    found = _checked(spec, way, meter, kept)
     folders = [obtain(model, meter) for model in spec.models]
-    if fetching:
-        # Of a model in a package nothing was known before.
+    if not found.complete:
         meter.stage("checking what was fetched")
-        _refuse(_checked(spec, way, meter, kept))
+        _checked(spec, way, meter, kept)
     with _turn(meter):
         _make_room(folders, way, kept)
         named = zip(spec.models, folders, strict=True)
@@ -99,12 +97,12 @@ def held_bytes(kept: Shelf[Pair], device: torch.device) -> int:
 
 
 def _checked(spec: PairSpec, way: Way, meter: Meter, kept: Shelf[Pair]) -> Checklist:
-    return inspect(spec, way.device, meter, dtype=way.dtype, reclaimable=held_bytes(kept, way.device))
-
-
-def _refuse(found: Checklist) -> None:
+    """The pair's checklist, unless it refuses the pair."""
+    reclaimable = held_bytes(kept, way.device)
+    found = inspect(spec, way.device, meter, dtype=way.dtype, reclaimable=reclaimable)
     if item := found.refusal:
         raise PairError(f"{item.reason} {item.advice}".strip())
+    return found
 
 
 @contextmanager

@@ -6,7 +6,7 @@ and what a person can do.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from specdec_core.models.errors import PairError
@@ -87,12 +87,18 @@ class Room:
 class Checklist:
     """All items of a pair, in order.
 
+    Attributes:
+        items: what was checked.
+        complete: whether everything could be checked; of a model in a package or a GGUF file that was
+            not unpacked yet, little is known.
+
     Example:
         >>> Checklist((Item("Memory", Verdict.WARN, "It is tight."),)).verdict.value
         'warn'
     """
 
-    items: tuple[Item, ...] = field(default=())
+    items: tuple[Item, ...]
+    complete: bool = True
 
     @property
     def verdict(self) -> Verdict:
@@ -125,9 +131,10 @@ def checklist(
     if target:
         items += _ends(target, draft)
         items += _contexts(target, draft)
-    if len(known) == len(places):
+    complete = len(known) == len(places)
+    if complete:
         items.append(_memory(known, room))
-    return Checklist(tuple(items))
+    return Checklist(tuple(items), complete)
 
 
 def memory_needed(models: Sequence[ModelFacts], value_bytes: int) -> int:

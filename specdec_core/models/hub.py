@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import HfApi, constants, hf_hub_download, try_to_load_from_cache
+from huggingface_hub import HfApi, constants, hf_hub_download
 from huggingface_hub.errors import (
     EntryNotFoundError,
     GatedRepoError,
@@ -90,12 +90,16 @@ class HubModel:
 
 
 def cached(hub_id: str) -> Path | None:
-    """The folder of a model that lies whole in the hub's cache; None if it does not."""
-    found = try_to_load_from_cache(hub_id, "config.json", cache_dir=constants.HF_HUB_CACHE)
-    if not isinstance(found, str):
-        return None
-    folder = Path(found).parent
-    return None if missing_files(folder) else folder
+    """The folder of a model that lies whole in the hub's cache; None if it does not.
+
+    Of several revisions it is the one that ``main`` named last, or else the newest.
+    """
+    repository = Path(constants.HF_HUB_CACHE) / f"models--{hub_id.replace('/', '--')}"
+    folders = sorted(repository.glob("snapshots/*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
+    main = repository / "refs" / "main"
+    if main.is_file():
+        folders.insert(0, repository / "snapshots" / main.read_text().strip())
+    return next((folder for folder in folders if not missing_files(folder)), None)
 
 
 def answers() -> bool:

@@ -20,6 +20,7 @@ from specdec_core.models.progress import Cancelled
 from specdec_core.models.registry import folder_pair
 from specdec_core.models.shelf import Shelf
 
+from . import tiny_gguf
 from .tiny import model, pair_spec, save, tokenizer
 
 
@@ -273,3 +274,17 @@ def test_equal_sizes_with_other_tokens_are_refused_by_the_first_that_differs(cop
     path.write_text(json.dumps(content))
     with pytest.raises(PairError, match="Token 5 is "):
         load_spec(copied, "cpu")
+
+
+def test_what_could_not_be_known_before_is_checked_once_it_is_unpacked(spec, tmp_path, monkeypatch):
+    """A GGUF file whose tokens are not the draft's: nobody knows before it was unpacked."""
+    monkeypatch.setenv("SPECDEC_CACHE_DIR", str(tmp_path / "cache"))
+    words = tokenizer(300)
+    folder = tmp_path / "packed"
+    folder.mkdir()
+    tiny_gguf.write(folder / "other.gguf", model(len(words), layers=1, seed=3), words)
+    odd = folder_pair("odd", "Odd", "", folder, spec.target.folder, "MIT")
+    assert loading.check_pair(odd, "cpu").complete is False
+    with pytest.raises(PairError, match="knows .* further tokens|Token .* is"):
+        load_spec(replace(odd, target=odd.draft, draft=odd.target), "cpu")
+    assert loading.check_pair(odd, "cpu").complete is True
