@@ -5,7 +5,8 @@ import streamlit as st
 from specdec_core.ui import charts, controls, machine, rounds, session, shell
 
 top = shell.frame()
-session.restore()
+if shell.just_opened():
+    session.restore()
 
 with st.sidebar:
     controls.panel()

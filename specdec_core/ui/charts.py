@@ -15,6 +15,10 @@ def view() -> None:
 
 def _charts() -> None:
     state = session.current()
+    if not state.painted:
+        # Plotly's script takes the browser a second, which the round must not wait for.
+        st.html('<div class="chart-to-come" aria-hidden="true"></div>')
+        return
     with st.container(key="chart_bar", horizontal=True, vertical_alignment="center"):
         name = st.segmented_control(
             "Chart", NAMES, key="chart", default="Race", required=True, label_visibility="collapsed"
@@ -23,11 +27,7 @@ def _charts() -> None:
             label = "Time the target alone again"
             st.button(label, key="time_again", type="tertiary", on_click=actions.time_again)
     with st.container(key="chart_card", border=True):
-        # Plotly's script takes the browser a second, which the round must not wait for.
-        if state.painted:
-            _show(name if name in NAMES else "Race", state.trace, state.cursor.round)
-        else:
-            st.html('<div class="chart-to-come" aria-hidden="true"></div>')
+        _show(name if name in NAMES else "Race", state.trace, state.cursor.round)
 
 
 def _show(name: str, trace: Trace, cursor: int) -> None:

@@ -50,8 +50,11 @@ _HELP = {
 
 @st.fragment(key="panel")
 def panel() -> None:
-    """Draw the side panel."""
+    """Draw the side panel; on the very first draw only its first heading, so that the run comes sooner."""
     state = session.current()
+    if not state.painted:
+        _heading("New run")
+        return
     _new_run(state)
     _from_next_round(state)
     _keep_and_share(state)

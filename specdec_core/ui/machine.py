@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from specdec_core.ui import browser, session
+from specdec_core.ui import actions, browser, session
 from specdec_core.ui.loading import loading
 from specdec_core.ui.session import Session
 from specdec_core.ui.shell import badge
@@ -26,8 +26,8 @@ def _badge() -> None:
 def _look() -> None:
     """Redraw what has been overtaken."""
     state = session.current()
-    state.painted = True  # at the latest by now
-    loading(session.chosen().pair).begin()
+    if not state.painted:
+        actions.settle()  # the view should have asked for it long ago
     if state.mode != "paused":
         st.rerun(["badge", "charts"])
     loaded, measured = state.drawn.get("badge", (None, None))

@@ -162,17 +162,14 @@ def single_keys() -> bool:
 
 
 def restore() -> None:
-    """Give the controls their values when the page is opened: the visitor's own, else the link's.
+    """Give the controls their values when the page has just been opened: the visitor's own, else the link's.
 
     Only then: a value set while the visitor is typing would take the typed text away.
     """
-    if key("pair") in st.session_state:
-        return
-    kept = st.session_state.get(_KEPT)
-    if kept is None:
+    if _KEPT not in st.session_state:
         settings, current().remarks = links.read(st.query_params.to_dict(), tuple(PAIRS))
-        kept = asdict(settings) | {"single_keys": True}
-    for name, value in kept.items():
+        st.session_state[_KEPT] = asdict(settings) | {"single_keys": True}
+    for name, value in st.session_state[_KEPT].items():
         put(name, value)
 
 

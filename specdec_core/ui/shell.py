@@ -17,7 +17,7 @@ from streamlit.runtime.pages_manager import PagesManager
 PRODUCT = "Speculative decoding explorer"
 _STYLE = Path(__file__).with_name("shell.css")
 _ICON = Path(__file__).parents[2] / "assets" / "icon.png"
-_HERE = "_shell_here"
+_HERE, _OPENED = "_shell_here", "_shell_opened"
 
 
 def run() -> None:
@@ -42,6 +42,11 @@ def frame() -> DeltaGenerator:
                 with st.container(key="page_here" if here else f"page_{page.title}", width="content"):
                     st.page_link(page)
         return st.container(key="masthead_badge", width="stretch")
+
+
+def just_opened() -> bool:
+    """Whether this page was not the one shown before."""
+    return st.session_state[_OPENED]
 
 
 def notice(text: str, kind: str = "status") -> None:
@@ -73,5 +78,6 @@ def _navigation() -> st.Page:
     page = st.navigation([*_pages(), guessed], position="hidden")
     if first_in_process:
         st.rerun()
+    st.session_state[_OPENED] = st.session_state.get(_HERE) != page.title
     st.session_state[_HERE] = page.title
     return page

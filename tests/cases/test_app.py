@@ -43,6 +43,8 @@ def opened(tiny_pair, monkeypatch):
         for name, value in query.items():
             app.query_params[name] = value
         app.run()
+        app.session_state["explore"].painted = True  # as the browser tells once it has painted the run
+        app.run()
         assert not app.exception
         return app
 
@@ -60,10 +62,9 @@ def test_any_prompt_is_run_tabled_and_kept_as_it_is(opened, prompt):
     app = opened(prompt=prompt)
     for key in ("run_live", "next", "next"):
         app.button(key=key).click().run()
-    state = app.session_state["explore"]
-    state.painted = True  # as the browser tells: what takes long waits for it
     app.run()
     app.button_group(key="chart").select("Table").run()
+    state = app.session_state["explore"]
     assert not app.exception and not state.trouble
     assert len(app.dataframe[0].value) == len(state.trace.rounds) >= 1
     assert json_codec.loads(json_codec.dumps(state.trace)).prompt == prompt

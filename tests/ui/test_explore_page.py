@@ -22,6 +22,9 @@ def app(tiny_pair, monkeypatch):
 
 
 def opened(test):
+    """The page as it is once the browser has painted the run and asked for the rest."""
+    test.run()
+    state(test).painted = True
     test.run()
     assert not test.exception
     return test
@@ -55,6 +58,15 @@ def test_a_recorded_trace_is_on_screen_before_any_model(app):
     assert state(app).trace is recorded.trace()
     assert "recorded" in shown(app)
     assert app.button(key="next").disabled == (state(app).cursor.round == state(app).newest)
+
+
+def test_nothing_keeps_the_first_paint_waiting_for_controls_or_charts(tiny_pair):
+    test = AppTest.from_file(str(APP), default_timeout=60).run()
+    assert not test.exception and component(test, "run")
+    assert not test.slider and not test.get("plotly_chart")
+    state(test).painted = True
+    test.run()
+    assert test.slider(key="set_gamma").value == 5 and len(test.get("plotly_chart")) == 1
 
 
 def test_moving_in_the_recorded_trace_computes_nothing(app):
@@ -210,7 +222,6 @@ def test_an_example_fills_in_the_prompt(app):
 
 @pytest.mark.parametrize("chart", ["Race", "Acceptance", "Tokens per round", "Latency", "Table"])
 def test_one_chart_at_a_time_is_drawn(app, chart):
-    state(app).painted = True
     app.button_group(key="chart").select(chart).run()
     assert not app.exception
     assert len(app.get("plotly_chart")) + len(app.dataframe) == 1
