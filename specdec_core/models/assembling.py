@@ -20,7 +20,7 @@ from specdec_core.models.checks import fingerprint, shown_name, weight_bytes
 from specdec_core.models.errors import PairError
 from specdec_core.models.inspection import inspect
 from specdec_core.models.lean import lean
-from specdec_core.models.machine import describe_machine, free_memory
+from specdec_core.models.machine import describe_machine, free_memory, give_back_memory
 from specdec_core.models.packed import pack_linears
 from specdec_core.models.pair import LoadedModel, Pair
 from specdec_core.models.progress import Meter
@@ -157,6 +157,7 @@ def _read(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
     own = alone(vocabulary_of(info.name, tokenizer, config.vocab_size))
     loaded = LoadedModel(folder, module, passes, tokenizer, info, own.size, own.padding)
     _warm_up(loaded, meter)
+    give_back_memory()  # the weights as they were read, before they were laid out anew
     return loaded
 
 

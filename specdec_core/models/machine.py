@@ -1,7 +1,9 @@
 """What this machine is: processor, device, threads and versions, to stand beside every speed."""
 
+import ctypes
 import os
 import platform
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -68,6 +70,21 @@ def free_memory(device: torch.device) -> int | None:
     if device.type == "mps":
         return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
     return min(filter(None, (_available(), _within_container())), default=None)
+
+
+def give_back_memory() -> None:
+    """Hand memory that is free inside this process back to the system, for whoever needs it next.
+
+    Weights are freed in pieces among others, and glibc keeps such pieces: 0.7 of the 0.9 GB that
+    a model of 135 million parameters had taken.
+    """
+    if sys.platform == "linux":
+        # Other C libraries than glibc may lack the function, and need it less.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def _available() -> int | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
+from specdec_core.models.machine import give_back_memory
+
 T = TypeVar("T")
 
 
@@ -94,7 +96,4 @@ def collect() -> None:
     gc.collect()
     if frozen:
         gc.freeze()
-    import torch
-
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    give_back_memory()
