@@ -3,12 +3,15 @@
 /** Views by the element they are mounted in. */
 const VIEWS = new WeakMap();
 
+/** The style sheet, which comes with the script. */
+const STYLE = document.createElement("style");
+
 function mount(parentElement) {
   const root = make("div", "run-view");
   const view = { root, spans: [], drawn: {}, reachable: {}, lit: "", shape: null, store: null, dragging: false };
   const round = fill(make("div", "round-row"), makeLanesPanel(view), makeInspectorPanel(view));
   view.live = make("div", "for-screen-readers", null, { "aria-live": "polite" });
-  fill(root, makeTextPanel(view), round, makeCarpetPanel(view), view.live);
+  fill(root, STYLE.cloneNode(true), makeTextPanel(view), round, makeCarpetPanel(view), view.live);
   parentElement.append(root);
   handleReader(view);
   measure(view);
@@ -49,11 +52,15 @@ function draw(view) {
   tellOfRest(view);
 }
 
-export default function (component) {
+/**
+ * Shows what one message says.
+ * @param {object} component what Streamlit hands to a component
+ * @param {object} data the page's message: see run_view.py
+ * @returns {function(): void} takes the view away
+ */
+export function show(component, data) {
   const { parentElement } = component;
-  // The page sends its message in a list: see run_view.py.
-  const [data] = component.data ?? [];
-  if (!data) return undefined;
+  if (data.code) STYLE.textContent = data.code.style;
   const view = VIEWS.get(parentElement) ?? mount(parentElement);
   view.component = component;
   const { store, complete, moved } = receive(data);

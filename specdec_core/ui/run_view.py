@@ -19,11 +19,14 @@ from specdec_core.ui import payload
 
 _ASSETS = Path(__file__).resolve().parents[2] / "assets" / "components"
 
+_LOADER = "loader.js"
+"""The script that Streamlit knows of and sends every time; it is handed the others once."""
+
 SCRIPTS = ("dom.js", "store.js", "text.js", "lanes.js", "inspector.js", "carpet.js", "keys.js", "run_view.js")
 """The script in its parts, joined in this order into one module."""
 
 STYLES = ("frame.css", "text.css", "inspector.css", "lanes.css", "carpet.css")
-"""The style sheet in its parts."""
+"""The style sheet in its parts, joined in this order."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Link:
 
     Attributes:
         run: name of the run, new for every session and every time rounds are taken back.
+        coded: the browser has been sent the view's script and style.
         sent, replayed: how many rounds and replayed times the browser has been sent.
         seen, last: how many rounds the trace had last time, and what the last of them looked like.
         cursor, returned: where the reader is, and where the page was told that they are.
@@ -53,6 +57,7 @@ class Link:
     """
 
     run: str = ""
+    coded: bool = False
     sent: int = 0
     replayed: int = 0
     seen: int = 0
@@ -65,9 +70,7 @@ class Link:
     restarts: int = 0
 
 
-def run_view(
-    trace: Trace, cursor: Cursor, *, key: str, on_rest: Callable[[], None] | None = None
-) -> Cursor:
+def run_view(trace: Trace, cursor: Cursor, *, key: str, on_rest: Callable[[], None] | None = None) -> Cursor:
     """Draw a run and let the reader move in it.
 
     The page keeps the returned cursor and passes it again on the next run; one that differs
@@ -96,7 +99,7 @@ def run_view(
         on_open_change=partial(_on_open, key),
         on_rest_change=on_rest or _nothing,
     )
-    link.sent, link.replayed = len(trace.rounds), len(trace.replay)
+    link.coded, link.sent, link.replayed = True, len(trace.rounds), len(trace.replay)
     return here
 
 
@@ -112,7 +115,13 @@ def reader(trace: Trace, cursor: Cursor, *, key: str) -> Cursor:
 
 @cache
 def _component() -> Any:
-    return st.components.v2.component("run_view", js=_joined(SCRIPTS), css=_joined(STYLES))
+    return st.components.v2.component("run_view", js=_joined((_LOADER,)))
+
+
+@cache
+def _code() -> dict[str, str]:
+    """The view's own script and style, some 60 kB."""
+    return {"script": _joined(SCRIPTS), "style": _joined(STYLES)}
 
 
 def _joined(names: tuple[str, ...]) -> str:
@@ -151,6 +160,7 @@ def _data(trace: Trace, link: Link) -> payload.Json:
     opened = link.opened if link.opened and link.opened[0] == link.cursor.round else None
     return {
         "run": link.run,
+        "code": None if link.coded else _code(),
         "head": payload.head(trace),
         "alone": payload.one_token_alone(trace),
         "base": link.sent,
@@ -187,6 +197,7 @@ def _on_have(key: str) -> None:
     link, told = _link(key), _message(key, "have")
     count, replayed = _count(told.get("count")), _count(told.get("replayed"))
     if told.get("run") == link.run and count is not None and replayed is not None:
+        link.coded = link.coded and told.get("code") is not False
         link.sent = min(max(count, 0), link.sent)
         link.replayed = min(max(replayed, 0), link.replayed)
 

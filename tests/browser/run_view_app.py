@@ -3,7 +3,7 @@
 import streamlit as st
 
 from specdec_core.decoding.types import Sampling
-from specdec_core.ui.run_view import Cursor, run_view
+from specdec_core.ui.run_view import Cursor, Link, run_view
 from tests.traces import factory, laws
 
 HOSTILE = {
@@ -20,6 +20,13 @@ def hostile_trace():
     return trace.with_(pieces={id_: swaps.get(piece, piece) for id_, piece in trace.pieces.items()})
 
 
+def parts_trace():
+    """Its first round says " there" + "fore", one word of two tokens."""
+    trace = factory.make_trace()
+    swap = {b" was": b"fore"}
+    return trace.with_(pieces={id_: swap.get(piece, piece) for id_, piece in trace.pieces.items()})
+
+
 MAKERS = {
     "usual": factory.make_trace,
     "hostile": hostile_trace,
@@ -28,6 +35,8 @@ MAKERS = {
         ("AAAA", "AR.."), rule="greedy", sampling=Sampling(temperature=0), replay=1
     ),
     "long": lambda: factory.make_trace(("AAAA", "AR..", "R...", "AAAR", "AAAAA") * 40),
+    "parts": parts_trace,
+    "few": lambda: factory.make_trace(("", "A", "AR")),
     "deep": lambda: factory.make_trace(("A" * 16, "AAAR" + "." * 12)),
 }
 
@@ -39,12 +48,19 @@ def one_more(trace):
     return trace.append(item, {id_: laws.PIECES[id_] for id_ in laws.ids_of(item)})
 
 
+def rested():
+    st.session_state.rests += 1
+
+
 st.set_page_config(layout="wide")
 state = st.session_state
 if "trace" not in state:
     state.trace = MAKERS[st.query_params.get("trace", "usual")]()
     state.cursor = Cursor(len(state.trace.rounds) - 1)
-    state.scripts = 0
+    state.scripts = state.rests = 0
+    if "unsent" in st.query_params:
+        # As when the first message, which holds the script, never reached the browser.
+        state["_view_link"] = Link(coded=True)
 state.scripts += 1
 with st.container(horizontal=True):
     if st.button("Next"):
@@ -58,5 +74,6 @@ with st.container(horizontal=True):
     if st.button("Restart"):
         state.trace = factory.make_trace(("R...", "AAAA"), seed=9)
         state.cursor = Cursor(1)
-state.cursor = run_view(state.trace, state.cursor, key="view")
+state.cursor = run_view(state.trace, state.cursor, key="view", on_rest=rested)
 st.text(f"at {state.cursor.round} {state.cursor.place}, run {state.scripts} times")
+st.text(f"rested {state.rests} times")

@@ -159,6 +159,98 @@ def test_a_reload_shows_the_run_again_and_another_run_replaces_it(open_view):
     expect(page.locator(".flow .round")).to_have_count(2)
 
 
+def test_the_page_hears_once_that_the_reader_has_come_to_rest(open_view):
+    page = open_view()
+    expect(page.get_by_text("rested 1 times")).to_be_visible()
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_text("rested 2 times")).to_be_visible()
+    page.locator(".field").focus()
+    for key in ("ArrowLeft", "ArrowLeft", "Home", "ArrowRight"):
+        page.keyboard.press(key)
+    at(page, 1, None)
+    expect(page.get_by_text("rested 3 times")).to_be_visible()
+    page.wait_for_timeout(800)
+    expect(page.get_by_text("rested 3 times")).to_be_visible()
+
+
+def test_a_run_without_rounds_comes_to_rest_too(open_view):
+    expect(open_view("empty").get_by_text("rested 1 times")).to_be_visible()
+
+
+def test_a_lost_script_is_asked_for_again(open_view):
+    expect(open_view("usual&unsent=1").locator(".lanes h3")).to_have_text("Round 8 of 8")
+
+
+def test_the_parts_of_a_word_touch_and_words_do_not(open_view):
+    tokens = open_view("parts").locator(".flow .round").first.locator(".token")
+    expect(tokens.nth(1)).to_have_text("fore")
+    there, fore, a = (tokens.nth(index).bounding_box() for index in range(3))
+    assert abs(fore["x"] - there["x"] - there["width"]) < 1
+    assert a["x"] - fore["x"] - fore["width"] > 4
+
+
+def test_a_token_of_the_text_is_pressed_with_enter(open_view):
+    page = open_view()
+    token = page.locator(".flow .round").nth(2).get_by_role("button").first
+    token.focus()
+    page.keyboard.press("Enter")
+    at(page, 2, 0)
+
+
+def test_the_axis_stays_in_sight_under_a_long_list_in_either_scale(open_view):
+    page = open_view()
+    page.locator(".inspector .more").click()
+    page.wait_for_function(f"{SHADOW}.querySelectorAll('.inspector .bars > .label').length > 8")
+    for scale, ends in (("linear", "0 %60 %"), ("log", "0.01 %100 %")):
+        page.locator(".toggle").get_by_role("button", name=scale).click()
+        axis, bars = (page.locator(part).bounding_box() for part in (".axis", ".bars"))
+        assert bars["y"] < axis["y"] and axis["y"] + axis["height"] <= bars["y"] + bars["height"] + 1
+        names = page.locator(".tick-name").all_text_contents()
+        assert names[0] + names[-1] == ends
+
+
+@pytest.mark.parametrize("back", [0, 1, 2])
+def test_a_round_of_few_places_fills_its_card_and_wraps_no_heading(open_view, back):
+    page = open_view("few")
+    page.locator(".field").focus()
+    for _ in range(back):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator(".lanes h3")).to_contain_text(f"Round {3 - back}")
+    assert all(box.bounding_box()["height"] < 24 for box in page.locator(".lane-title").all())
+    card, pass_ = (page.locator(part).bounding_box() for part in (".lanes", ".pass"))
+    assert pass_["width"] > 0.9 * card["width"]
+
+
+def test_a_round_without_drafts_speaks_of_no_rejection(open_view):
+    page = open_view("few")
+    page.locator(".field").focus()
+    page.keyboard.press("Home")
+    expect(page.locator(".lanes .settings")).to_have_text("γ 0 · temperature 1")
+    expect(page.locator(".lanes .sum")).to_contain_text("1 from the target, nothing drafted ★")
+    own = page.locator(".flow .token").first
+    expect(own).to_have_attribute("aria-label", re.compile("when nothing was drafted"))
+
+
+def test_many_places_take_a_line_each_and_the_detail_stays_beside(open_view):
+    page = open_view("deep")
+    tests = [box.bounding_box() for box in page.locator(".lanes .test").all()]
+    assert len(tests) == 17 and max(box["height"] for box in tests) < 36
+    page.locator(".field").scroll_into_view_if_needed()
+    page.mouse.wheel(0, 200)
+    expect(page.locator(".inspector")).to_be_in_viewport(ratio=0.9)
+
+
+def test_a_phone_shows_part_of_a_long_text_or_all_of_it(open_view):
+    page = open_view("long", width=390, height=844)
+    flow = page.locator(".flow")
+    expect(flow).to_have_css("overflow-y", "hidden")
+    assert flow.bounding_box()["height"] < 130
+    page.get_by_role("button", name="show all text").click()
+    assert flow.evaluate("(it) => it.clientHeight >= it.scrollHeight")
+    page.get_by_role("button", name="show less text").click()
+    assert flow.bounding_box()["height"] < 130
+
+
 def test_rules_that_compare_tokens_show_no_dice(open_view):
     page = open_view("greedy")
     expect(page.locator(".lanes")).to_contain_text("target's choice:")

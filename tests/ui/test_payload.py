@@ -2,7 +2,9 @@
 
 import json
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def sent(trace, cursor, key="view"):
     here = run_view.reader(trace, cursor, key=key)
     link = run_view._link(key)
     data = run_view._data(trace, link)
-    link.sent, link.replayed = len(trace.rounds), len(trace.replay)
+    link.coded, link.sent, link.replayed = True, len(trace.rounds), len(trace.replay)
     return data, here
 
 
@@ -124,11 +126,54 @@ def test_the_drafted_and_the_targets_own_token_are_always_among_those_shown():
                 assert int(item.drafted[index]) in shown
 
 
+def without(top, ids):
+    """The same list of tokens without one token of each place."""
+    columns = [np.flatnonzero(row != id_)[: row.size - 1] for row, id_ in zip(top.ids, ids, strict=True)]
+    rows = np.arange(len(columns))[:, None]
+    return replace(top, **{name: getattr(top, name)[rows, columns] for name in ("ids", "p", "q")})
+
+
+@pytest.mark.parametrize("name", ["speculative sampling", "exact match"])
+def test_the_targets_own_token_has_its_probability_even_outside_the_recorded_ones(name):
+    trace = RUNS[name]
+    for item in trace.rounds:
+        full, drafted = item.places, len(item.drafted)
+        tops = {top: without(getattr(full, top), full.replacement) for top in ("top_target", "top_draft")}
+        tops["top_residual"] = without(full.top_residual, full.replacement)
+        bare = replace(item, places=replace(full, **tops))
+        for place in range(drafted + 1):
+            own = int(full.replacement[place])
+            p, q = payload._known(trace, item, place)[own]
+            shown = {row[0]: row[2:] for row in payload._tokens(trace, bare, place, None)["top"]}
+            q_seen, p_seen, q_words, p_words = shown[own]
+            if place < drafted and own == int(item.drafted[place]):
+                assert p_words == place_words.percent(p)
+            elif place == drafted or name == "exact match":
+                assert math.isclose(p_seen, p, rel_tol=1e-3) and p_words == place_words.percent(p)
+            else:
+                assert p_words.startswith("≥ ") and math.isclose(p_seen, p - q, rel_tol=1e-3)
+            assert q_seen is not None or place == drafted or q_words.startswith("≤ ")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_shown_tokens_and_others_add_up(name):
+    trace = RUNS[name]
+    for compact in payload.compact_rounds(trace, 0):
+        for place in compact["places"]:
+            if place["rest"] is None:
+                continue
+            shown = [row[3] for row in place["top"]]
+            assert None not in shown
+            assert place["rest"][0] == trace.pair.vocab_size - len(shown)
+            left = float(place["rest"][2].strip("<>% ")) / 100
+            assert math.isclose(sum(shown) + left, 1.0, abs_tol=2e-3)
+
+
 def test_survivors_are_the_metrics_survivors():
     trace = RUNS["speculative sampling"]
     last = payload.compact_rounds(trace, 0)[-1]["surv"]
     survival = metrics.survival(trace)
-    assert [through for through, _ in last] == list(survival.survivors)
+    assert [through for through, _ in last] == list(survival.accepted)
     assert [tried for _, tried in last] == list(survival.rounds)
 
 
@@ -172,6 +217,17 @@ def test_a_round_is_sent_once_and_again_when_the_browser_lacks_it(session):
     told(session, "have", run=data["run"], count=3, replayed=0)
     resent, _ = sent(trace, here)
     assert (resent["base"], len(resent["append"])) == (3, 5)
+
+
+def test_script_and_style_are_sent_once_and_again_when_the_browser_lacks_them(session):
+    trace = RUNS["speculative sampling"]
+    data, here = sent(trace, Cursor(7))
+    assert "export function show" in data["code"]["script"] and ".run-view" in data["code"]["style"]
+    told(session, "have", run=data["run"], count=8, replayed=0)
+    assert sent(trace, here)[0]["code"] is None
+    told(session, "have", run=data["run"], count=0, replayed=0, code=False)
+    again, _ = sent(trace, here)
+    assert again["code"] == data["code"] and len(again["append"]) == 8
 
 
 def test_a_run_begun_again_gets_a_new_name(session):
