@@ -38,7 +38,7 @@ class Continuation:
 class SuffixDrafter:
     """Proposes the most frequent continuation of the best matching suffix.
 
-    SuffixDecoding (Oliaro et al. 2024, arXiv 2411.04975, section 4) for one text. Each
+    SuffixDecoding (Oliaro et al. 2024, arXiv 2411.04975) for one text. Each
     suffix that has occurred before, up to ``max_match`` tokens, gives one path: at each
     step the token seen most often there, while its estimated probability D, the product of
     the shares count / Σ counts of its siblings, stays at ``min_share`` or above, and for

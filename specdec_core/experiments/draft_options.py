@@ -86,24 +86,32 @@ MATCH_OPTIONS = (
 
 
 def depth_option(layers: int) -> Option:
-    """How many of the target's first layers draft; two thirds of them unless chosen."""
+    """How many of the target's first layers draft.
+
+    Nine tenths of them unless chosen: an untrained exit much earlier says hardly anything that
+    the target would (SmolLM2, 30 layers: Σ min(p, q) is 0.59 at 29, 0.41 at 27, 0.11 at 20).
+    """
     return Option(
         "depth",
         "Layers run",
         f"Of the target's {layers} layers, how many run before the answer is read.",
-        max(1, round(layers * 2 / 3)),
+        max(1, min(layers - 1, round(layers * 0.9))),
         1,
         layers - 1,
     )
 
 
 def skipped_option(layers: int) -> Option:
-    """How many of the target's inner layers are left out; a fifth of them unless chosen."""
+    """How many of the target's inner layers are left out.
+
+    A tenth of them unless chosen (SmolLM2, 30 layers, spread evenly: Σ min(p, q) is 0.73 with 1
+    left out, 0.45 with 2, 0.42 with 5, 0.20 with 8; blocks of neighbours do no better).
+    """
     return Option(
         "skipped",
         "Layers skipped",
         f"Of the target's {layers} layers, how many between the first and the last are left out.",
-        max(1, (layers - 2) // 5),
+        max(1, round((layers - 2) / 10)),
         1,
         layers - 2,
     )
