@@ -56,8 +56,9 @@ function lanesGrid(view, round, emitted) {
   const grid = make("div", "grid");
   grid.style.setProperty("--places", round.places.length);
   const times = timesOf(view, round);
-  const stop = round.k > 0 && round.stop ? ` (stopped: ${round.stop})` : "";
-  grid.append(make("p", "lane-title by-draft drafting", times.draft + stop));
+  const notes = [round.how, round.k > 0 && round.stop ? `stopped: ${round.stop}` : null].filter(Boolean);
+  const drafting = times.draft + (notes.length ? ` (${notes.join("; ")})` : "");
+  grid.append(make("p", "lane-title by-draft drafting", drafting));
   grid.append(make("div", "pass"), passTitle(view, times));
   if (round.k === 0) grid.append(make("p", "plainly", PLAINLY));
   grid.append(columnNames(round));

@@ -7,14 +7,14 @@ rest of what was recorded is fetched when the reader opens the place.
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from specdec_core.decoding.types import Places, Round, RoundTimes, RuleName, Source, Verdict
-from specdec_core.text.display import label, running_text
+from specdec_core.decoding.types import Round, RoundTimes, RuleName, Source, Verdict
+from specdec_core.text.display import running_text
 from specdec_core.traces.trace import Trace
 from specdec_core.ui import place_words as words
+from specdec_core.ui.place_tokens import Json, known_tokens, label_of, number, rule_of, tokens
 
 TOP_SENT = 8
 """Tokens of each place that go with a round."""
@@ -24,8 +24,6 @@ BEFORE = 12
 
 LAST_PLACE = {"bonus": 4, "none": 5}
 """Codes of the last place beside those of ``Verdict``: a bonus was emitted, or none."""
-
-Json = dict[str, Any]
 
 
 def run_id(trace: Trace) -> str:
@@ -90,7 +88,7 @@ def detail(trace: Trace, round_index: int, place: int) -> Json | None:
     item = trace.rounds[round_index]
     if item.places is None or not 0 <= place <= len(item.drafted):
         return None
-    return {"round": round_index, "place": place, **_tokens(trace, item, place, None)}
+    return {"round": round_index, "place": place, **tokens(trace, item, place, None)}
 
 
 def _round(trace: Trace, item: Round, texts: list[str], survivors: list[list[int]]) -> Json:
@@ -103,11 +101,12 @@ def _round(trace: Trace, item: Round, texts: list[str], survivors: list[list[int
     return {
         "i": item.index,
         "k": len(item.drafted),
-        "set": words.settings_words(item.settings.gamma, in_force, _rule(trace, item)),
-        "choice": words.OWN_CHOICE.get(_rule(trace, item)),
+        "set": words.settings_words(item.settings.gamma, in_force, rule_of(trace, item)),
+        "choice": words.OWN_CHOICE.get(rule_of(trace, item)),
         "places": places,
-        "out": [[text, _label(trace, id_), int(source), int(id_)] for text, id_, source in emitted],
+        "out": [[text, label_of(trace, id_), int(source), int(id_)] for text, id_, source in emitted],
         "times": times_words(item.times, _flag_words(item)),
+        "how": item.origin.words if item.origin.one_hot and len(item.drafted) else None,
         "stop": item.draft_stop.value if len(item.drafted) < item.settings.gamma else None,
         "sum": summary,
         "say": f"Round {item.index + 1}. {summary}",
@@ -117,20 +116,20 @@ def _round(trace: Trace, item: Round, texts: list[str], survivors: list[list[int
 
 def _place(trace: Trace, item: Round, place: int) -> Json:
     """One place of a round: its card, its tokens and how the target's own token was drawn."""
-    common = _tokens(trace, item, place, TOP_SENT) if item.places is not None else {"top": [], "rest": None}
+    common = tokens(trace, item, place, TOP_SENT) if item.places is not None else {"top": [], "rest": None}
     if place == len(item.drafted):
         return {**_last_place(trace, item), **common}
     drafted = _drafted(trace, item, place)
-    rule = _rule(trace, item)
+    rule = rule_of(trace, item)
     choice = rule in words.OWN_CHOICE
     card = words.choice_words(drafted, rule) if choice else words.ratio_words(drafted)
     return {
         "id": int(item.drafted[place]),
         "t": drafted.label,
         "v": int(drafted.verdict),
-        "p": None if choice else _number(drafted.p),
-        "q": None if choice else _number(drafted.q),
-        "u": None if choice else _number(drafted.u),
+        "p": None if choice else number(drafted.p),
+        "q": None if choice else number(drafted.q),
+        "u": None if choice else number(drafted.u),
         **card,
         "say": words.said(drafted, rule),
         "head": words.title(drafted),
@@ -142,12 +141,12 @@ def _drafted(trace: Trace, item: Round, place: int) -> words.Drafted:
     full = item.places
     return words.Drafted(
         place=place + 1,
-        label=_label(trace, item.drafted[place]),
+        label=label_of(trace, item.drafted[place]),
         verdict=Verdict(int(item.verdicts[place])),
         p=None if full is None else float(full.p[place]),
         q=None if full is None else float(full.q[place]),
         u=None if full is None else float(full.accept_u[place]),
-        own=None if full is None else _label(trace, full.replacement[place]),
+        own=None if full is None else label_of(trace, full.replacement[place]),
     )
 
 
@@ -155,148 +154,23 @@ def _last_place(trace: Trace, item: Round) -> Json:
     count, full = len(item.drafted), item.places
     bonus = Source.BONUS in item.sources
     own = None if full is None else int(full.replacement[count])
-    text = None if own is None else _label(trace, own)
+    text = None if own is None else label_of(trace, own)
     ended = not bonus and Verdict.REJECTED not in item.verdicts
     test = words.last_place_words(count, bonus, ended, text)
-    probability = None if own is None else _known(trace, item, count)[own][0]
+    probability = None if own is None else known_tokens(trace, item, count)[own][0]
     return {
         "id": own if bonus else None,
         "t": text if bonus else None,
         "v": LAST_PLACE["bonus" if bonus else "none"],
         "p": None, "q": None, "u": None,
         "qs": None,
-        "ps": words.percent(probability) if bonus and _rule(trace, item) not in words.OWN_CHOICE else None,
+        "ps": words.percent(probability) if bonus and rule_of(trace, item) not in words.OWN_CHOICE else None,
         "test": test, "why": None,
         "us": None,
         "own": text if bonus else None,
         "say": f"place {count + 1}, {test}",
         "head": f"Place {count + 1}: “{text}” ★" if bonus else f"Place {count + 1}, after the drafts",
     }  # fmt: skip
-
-
-def _tokens(trace: Trace, item: Round, place: int, count: int | None) -> Json:
-    """The bars of one place, the stretched law of the target's own draw, and a sentence."""
-    known = _known(trace, item, place)
-    ids = _chosen(item, place, known, count)
-    rows = [[id_, _label(trace, id_), *_bars(trace, item, place, known, id_)] for id_ in ids]
-    left_p = 1.0 - sum(known[id_][0] for id_ in ids)
-    left_q = 1.0 - sum(known[id_][1] or 0.0 for id_ in ids)
-    others = trace.pair.vocab_size - len(ids)
-    return {
-        "top": rows,
-        "rest": None if others <= 0 else [others, words.percent(left_q), words.percent(left_p)],
-        "strip": _strip(trace, item, place, known, ids),
-        "note": _note(trace, item, place),
-    }
-
-
-def _bars(trace: Trace, item: Round, place: int, known: dict, id_: int) -> list[float | str | None]:
-    """q and p of one token as numbers and in words; a bound is said to be one."""
-    p, q = known[id_]
-    in_words = [words.percent(q), words.percent(p)]
-    if q is None and place < len(item.drafted):
-        # Not among the draft's most probable tokens: it lies below them all.
-        in_words[0] = f"≤ {words.percent(float(np.nanmin(item.places.top_draft.q[place])))}"
-        if _draws_from_residual(trace, item, place):
-            in_words[1] = f"≥ {words.percent(p)}"
-    return [_number(q), _number(p), *in_words]
-
-
-def _known(trace: Trace, item: Round, place: int) -> dict[int, tuple[float, float | None]]:
-    """p and q of every token recorded at a place; q is None where nothing was drafted."""
-    full: Places = item.places
-    known: dict[int, tuple[float, float | None]] = {}
-    if place < len(item.drafted):
-        # The top tokens of an argmax law come with the softmax behind it, and so must this one.
-        argmax = _rule(trace, item) == RuleName.GREEDY
-        p, q = (full.soft_p, full.soft_q) if argmax else (full.p, full.q)
-        known[int(item.drafted[place])] = (float(p[place]), float(q[place]))
-    for top in (full.top_target, full.top_draft, full.top_residual):
-        columns = (top.ids[place].tolist(), top.p[place].tolist(), top.q[place].tolist())
-        known.update({id_: (p, None if q != q else q) for id_, p, q in zip(*columns, strict=True)})
-    known.setdefault(int(full.replacement[place]), (_share_of_own(trace, item, place), None))
-    return known
-
-
-def _share_of_own(trace: Trace, item: Round, place: int) -> float:
-    """p of the target's own token by the width of its interval; under the residual p − q, p's lower bound."""
-    low, high = (float(edge) for edge in item.places.replacement_interval[place])
-    return (high - low) * (_left_over(item, place) if _draws_from_residual(trace, item, place) else 1.0)
-
-
-def _left_over(item: Round, place: int) -> float:
-    """Mass of the residual (p − q)₊, which is 1 − β."""
-    return 1.0 - float(item.places.overlap[place])
-
-
-def _chosen(item: Round, place: int, known: dict, count: int | None) -> list[int]:
-    """The ids to show: the drafted and the target's own always, then by the larger of p and q."""
-    always = [int(item.places.replacement[place])]
-    if place < len(item.drafted):
-        always.append(int(item.drafted[place]))
-    weight = {id_: max(p, q or 0.0) for id_, (p, q) in known.items()}
-    ranked = sorted((id_ for id_ in known if weight[id_] > 0), key=lambda id_: (-weight[id_], id_))
-    chosen = list(dict.fromkeys([*always, *ranked]))[:count]
-    return sorted(chosen, key=lambda id_: (-known[id_][0], id_))
-
-
-def _strip(trace: Trace, item: Round, place: int, known: dict, ids: Sequence[int]) -> Json | None:
-    """The law behind the target's own token stretched to 0..1, in the order of ids as it is drawn.
-
-    The drawn token's segment and the dart lie where they are; the tokens known by name keep
-    their width and their side of it, and all others fill the outer ends (id −1).
-    """
-    if _rule(trace, item) == RuleName.GREEDY:
-        return None
-    full, own = item.places, int(item.places.replacement[place])
-    low, high = (float(edge) for edge in full.replacement_interval[place])
-    residual = _draws_from_residual(trace, item, place)
-    mass = _left_over(item, place) if residual else 1.0
-    shares = {
-        id_: (max(p - (q or 0.0), 0.0) / mass if residual else p)
-        for id_, (p, q) in known.items()
-        if id_ in ids and id_ != own
-    }
-    below = [[id_, shares[id_]] for id_ in sorted(shares) if id_ < own and shares[id_] > 0]
-    above = [[id_, shares[id_]] for id_ in sorted(shares) if id_ > own and shares[id_] > 0]
-    first = max(low - sum(share for _, share in below), 0.0)
-    last = max(1.0 - high - sum(share for _, share in above), 0.0)
-    segments = [[-1, first], *below, [own, high - low], *above, [-1, last]]
-    return {
-        "residual": residual,
-        "u": _number(float(full.correct_u[place])),
-        "us": f"{full.correct_u[place]:.2f}",
-        "own": own,
-        "segs": [[id_, _number(share)] for id_, share in segments if share > 0],
-    }
-
-
-def _draws_from_residual(trace: Trace, item: Round, place: int) -> bool:
-    if _rule(trace, item) in words.OWN_CHOICE or place == len(item.drafted):
-        return False
-    return not bool(item.places.residual_fallback[place])
-
-
-def _note(trace: Trace, item: Round, place: int) -> str:
-    """The sentence under the bars: how much agrees, and how the target's own token comes about."""
-    full = item.places
-    own = f"“{_label(trace, full.replacement[place])}”"
-    u = f"dice {full.correct_u[place]:.2f}"
-    if _rule(trace, item) == RuleName.GREEDY:
-        return f"The target's most probable token here is {own}."
-    if place == len(item.drafted):
-        lands = "lands" if Source.BONUS in item.sources else "would land"
-        return f"The target's whole distribution is the law here: {u} {lands} on {own}."
-    if _rule(trace, item) == RuleName.EXACT_MATCH:
-        chance = f"Two independent draws agree here with chance {full.expected[place]:.2f}, Σ p·q."
-        return f"{chance} The target draws from its whole distribution: {u} lands on {own}."
-    beta = float(full.overlap[place])
-    agree = f"Draft and target overlap by {beta:.2f} here, Σ min(p, q)."
-    if full.residual_fallback[place]:
-        return f"{agree} The target has nothing left over, so its whole distribution stands in."
-    lands = "lands" if item.verdicts[place] == Verdict.REJECTED else "would have landed, had it fallen,"
-    left = f"What the target has left over (hatched, {1 - beta:.2f} in all), stretched to 1:"
-    return f"{agree} {left} {u} {lands} on {own}."
 
 
 def _texts(trace: Trace, base: int, upto: int | None) -> list[list[str]]:
@@ -339,11 +213,6 @@ def _survived(rounds: Sequence[Round]) -> tuple[list[int], list[int]]:
     return through.tolist(), tried.tolist()
 
 
-def _rule(trace: Trace, item: Round) -> RuleName:
-    """The rule as a reader should see it: at temperature 0 every rule compares with the argmax."""
-    return RuleName.GREEDY if trace.run.in_force(item.settings.sampling).greedy else trace.run.rule
-
-
 def _flag_words(item: Round) -> str | None:
     reasons = {
         "stepped singly": item.flags.single,
@@ -359,14 +228,5 @@ def _sentence(rule: RuleName) -> str:
     return f"Every round ends in one token from the target itself; rejected does not mean wrong, {wrong}."
 
 
-def _label(trace: Trace, id_: int) -> str:
-    return label(trace.pieces.get(int(id_), b""))
-
-
 def _milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:.1f} ms" if seconds < 0.1 else f"{1000 * seconds:.0f} ms"
-
-
-def _number(value: float | None) -> float | None:
-    """Four significant digits: enough to draw, and short to send."""
-    return None if value is None or value != value else float(f"{value:.4g}")

@@ -25,7 +25,7 @@ _LOADER = "loader.js"
 SCRIPTS = ("dom.js", "store.js", "text.js", "lanes.js", "inspector.js", "carpet.js", "keys.js", "run_view.js")
 """The script in its parts, joined in this order into one module."""
 
-STYLES = ("frame.css", "text.css", "inspector.css", "lanes.css", "carpet.css")
+STYLES = ("frame.css", "text.css", "inspector.css", "lanes.css", "rows.css", "carpet.css")
 """The style sheet in its parts, joined in this order."""
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from specdec_core.decoding.origin import Choice, Origin
 from specdec_core.decoding.types import EndReason, Sampling, Source, Verdict
 from specdec_core.traces import metrics
-from specdec_core.ui import payload, place_words, run_view
+from specdec_core.ui import payload, place_tokens, place_words, run_view
 from specdec_core.ui.run_view import Cursor
 from tests.traces import factory
 
@@ -133,7 +134,7 @@ def without(top, ids):
     return replace(top, **{name: getattr(top, name)[rows, columns] for name in ("ids", "p", "q")})
 
 
-@pytest.mark.parametrize("name", ["speculative sampling", "exact match"])
+@pytest.mark.parametrize("name", ["speculative sampling", "exact match", "filtered"])
 def test_the_targets_own_token_has_its_probability_even_outside_the_recorded_ones(name):
     trace = RUNS[name]
     for item in trace.rounds:
@@ -143,12 +144,14 @@ def test_the_targets_own_token_has_its_probability_even_outside_the_recorded_one
         bare = replace(item, places=replace(full, **tops))
         for place in range(drafted + 1):
             own = int(full.replacement[place])
-            p, q = payload._known(trace, item, place)[own]
-            shown = {row[0]: row[2:] for row in payload._tokens(trace, bare, place, None)["top"]}
+            p, q = place_tokens.known_tokens(trace, item, place)[own]
+            if place < drafted and q > 0 == tops["top_draft"].q[place].min():
+                continue  # no record names a token without naming those above it
+            shown = {row[0]: row[2:] for row in place_tokens.tokens(trace, bare, place, None)["top"]}
             q_seen, p_seen, q_words, p_words = shown[own]
             if place < drafted and own == int(item.drafted[place]):
                 assert p_words == place_words.percent(p)
-            elif place == drafted or name == "exact match":
+            elif place == drafted or name == "exact match" or q_seen == 0:
                 assert math.isclose(p_seen, p, rel_tol=1e-3) and p_words == place_words.percent(p)
             else:
                 assert p_words.startswith("≥ ") and math.isclose(p_seen, p - q, rel_tol=1e-3)
@@ -193,6 +196,14 @@ def test_words_for_every_way_a_round_can_end():
     ended = payload.compact_rounds(RUNS["ended"], 0)[-1]
     assert "The run ends: end token." in ended["sum"]
     assert ended["places"][2]["test"].startswith("not needed")
+
+
+def test_a_copied_draft_says_where_it_was_copied_from():
+    (item,) = factory.make_trace(("AAR.",)).rounds
+    copied = replace(item, origin=Origin(Choice.COPIED, "prompt lookup", 2, 17, 1))
+    trace = factory.make_trace(("AAR.",)).with_(rounds=(copied,))
+    assert payload.compact_rounds(trace, 0)[0]["how"] == copied.origin.words
+    assert payload.compact_rounds(factory.make_trace(("AAR.",)), 0)[0]["how"] is None
 
 
 def test_a_step_costs_the_same_however_long_the_run(session):
