@@ -64,10 +64,20 @@ def _check_round(item: Round, path: str) -> None:
              "a correction after a rejection and else a bonus")  # fmt: skip
     if not np.array_equal(item.emitted[: item.accepted], item.drafted[: item.accepted]):
         fail(f"{path}.emitted", "must begin with the accepted drafts")
+    if item.end is None:
+        _check_going_on(item, path)
     if item.clipped > np.count_nonzero(item.verdicts == Verdict.NOT_NEEDED):
         fail(f"{path}.clipped", f"is {item.clipped}, more than the drafts that are not needed")
     if item.places is not None:
         _check_places(item.places, count, f"{path}.places")
+
+
+def _check_going_on(item: Round, path: str) -> None:
+    """Only the end of a run makes drafts needless, or leaves a round without the target's own token."""
+    if Verdict.NOT_NEEDED in item.verdicts:
+        fail(f"{path}.verdicts", "says that drafts are not needed, but end does not say why the run ended")
+    if len(item.emitted) == item.accepted:
+        fail(f"{path}.emitted", "lacks the target's own token, but end does not say why the run ended")
 
 
 def _verdicts_like(item: Round) -> np.ndarray:

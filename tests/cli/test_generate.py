@@ -15,7 +15,7 @@ from specdec_core.cli.generate import (
     round_line,
 )
 from specdec_core.cli.options import round_settings
-from specdec_core.decoding.types import Source
+from specdec_core.decoding.types import EndReason, Source
 from specdec_core.experiments.live import LiveRun
 from specdec_core.text.display import running_text
 from specdec_core.traces.json_codec import loads
@@ -101,7 +101,8 @@ def test_the_legend_explains_every_sign_of_a_listed_round(capsys):
 
 
 def test_each_verdict_has_a_sign_of_its_own():
-    shown = [round_line(make_trace([outcome]), make_round(outcome)) for outcome in ("AR..", "AA--")]
+    ends = {"AR..": None, "AA--": EndReason.LIMIT}
+    shown = [round_line(make_trace([way], end=end), make_round(way, end=end)) for way, end in ends.items()]
     assert [shown[0].count(sign) for sign in "✓✕(["] == [1, 1, 2, 0]
     assert [shown[1].count(sign) for sign in "✓✕(["] == [2, 0, 0, 2]
 

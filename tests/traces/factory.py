@@ -64,6 +64,7 @@ def make_round(
         record: whether ``places`` is filled; the emitted tokens are the same.
         seed: together with ``index`` the source of everything random.
     """
+    assert end or "-" not in outcome, "drafts are not needed only where the run ends"
     rng = np.random.default_rng([seed, index])
     verdicts = np.array([VERDICTS[letter] for letter in outcome], dtype=np.int8)
     sources = _sources(outcome, (end is None or not outcome) if bonus is None else bonus)
@@ -170,7 +171,8 @@ def make_machine() -> Machine:
 def make_costs() -> CostTable:
     """c = 0.16 and v(γ) from 1 to 1.45."""
     passes = (0.0066, 0.0069, 0.0073, 0.008, 0.00975)
-    return CostTable((1, 2, 3, 5, 9), passes, (0.0004,) * 5, plain=0.007, draft=0.00112, context=128, repeats=15)
+    rest = (0.0004,) * len(passes)
+    return CostTable((1, 2, 3, 5, 9), passes, rest, plain=0.007, draft=0.00112, context=128, repeats=15)
 
 
 def make_baseline(tokens: int = 24, *, sampling: Sampling = PLAIN, contended: bool = False) -> PlainRun:

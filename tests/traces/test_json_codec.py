@@ -12,14 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import specdec_core.traces
-from specdec_core.decoding.types import EndReason, RoundFlags, RuleName, RunSettings, Sampling
+from specdec_core.decoding.origin import Choice
+from specdec_core.decoding.types import DraftStop, EndReason, RoundFlags, RuleName, RunSettings, Sampling
 from specdec_core.traces import json_codec, metrics
 from specdec_core.traces.json_codec import TraceError, dumps, loads
+from specdec_core.traces.trace import TRACE_VERSION
 from tests.traces.factory import make_trace
 
 TRACE = make_trace(["AAR.", "", "AA--"], end=EndReason.END_TOKEN, replay=2, flags=[RoundFlags(cold=True)])
 TEXT = dumps(TRACE)
 GONE = object()
+PAGE = (Path(specdec_core.traces.__file__).parent / "FORMAT.md").read_text(encoding="utf-8")
 
 
 def same(one, two):
@@ -203,6 +206,7 @@ def test_a_version_that_never_was_is_refused(version):
         ("rounds[0].drafted", [1, 2], "rounds[0].verdicts has 4 entries for 2"),
         ("rounds[0].drafted[0]", -1, "rounds[0].drafted must hold whole numbers from 0"),
         ("rounds[0].drafted[3]", 62, "rounds[0].drafted holds the token id 62"),
+        ("rounds[2].end", None, "rounds[2].verdicts says that drafts are not needed, but end does not say"),
         ("rounds[0].verdicts[1]", "maybe", "rounds[0].verdicts[1] must be one of accepted, rejected"),
         ("rounds[0].verdicts[1]", "rejected", "rounds[0].verdicts must be accepted ones, then"),
         ("rounds[0].sources[2]", "bonus", "rounds[0].sources must be"),
@@ -299,9 +303,27 @@ def names(form):
 
 
 def test_every_field_is_documented():
-    page = (Path(specdec_core.traces.__file__).parent / "FORMAT.md").read_text(encoding="utf-8")
-    missing = [name for name in names(json_codec.TRACE) if f"`{name}`" not in page]
+    missing = [name for name in names(json_codec.TRACE) if f"`{name}`" not in PAGE]
     assert not missing
+
+
+@pytest.mark.parametrize("words", [RuleName, DraftStop, EndReason, Choice], ids=lambda words: words.__name__)
+def test_every_word_of_an_enumeration_is_documented(words):
+    assert not [word for word in words if f'"{word}"' not in PAGE]
+
+
+def test_the_documented_version_is_the_one_that_is_written():
+    assert f"# The trace as JSON, version {TRACE_VERSION}\n" in PAGE
+    assert f"| `version` | {TRACE_VERSION} |" in PAGE
+
+
+def test_only_the_last_round_may_lack_the_targets_own_token():
+    item = make_trace(["AA"]).rounds[0]
+    kept = dataclasses.replace(item, emitted=item.emitted[:2], sources=item.sources[:2])
+    with pytest.raises(TraceError, match="lacks the target's own token"):
+        dumps(make_trace(["AA"]).with_(rounds=(kept,)))
+    ended = dataclasses.replace(kept, end=EndReason.STOP_STRING)
+    assert loads(dumps(make_trace(["AA"]).with_(rounds=(ended,)))).end is EndReason.STOP_STRING
 
 
 def test_every_field_of_the_record_is_written():
