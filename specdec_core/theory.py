@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 LONGEST = 64
-"""The longest draft looked at when the best one is sought."""
+"""The longest draft looked at when the best one is sought; a closed form has no limit of its own."""
 
 
 def expected_tokens(alpha: ArrayLike, gamma: ArrayLike) -> np.ndarray:

@@ -33,11 +33,23 @@ class SequenceModel(Protocol):
     def nbytes(self) -> int: ...
 
     def feed(self, ids: Sequence[int], keep: int) -> Tensor:
-        """Append ``ids`` to the sequence; float32 [keep, V] logits after the last ``keep`` of them."""
+        """Append tokens to the sequence, in one pass.
+
+        Args:
+            ids: at least one token.
+            keep: how many of them logits are wanted for, the last ones.
+
+        Returns:
+            float32 [keep, V], the logits after each of the last ``keep`` tokens.
+        """
         ...
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens; an empty cache takes no memory."""
+        """Forget all but the first ``length`` tokens; an empty cache takes no memory.
+
+        Raises:
+            ValueError: the cache holds fewer.
+        """
         ...
 
 

@@ -6,7 +6,7 @@ prefix, before anything else happens. The filters are batched over places and ag
 transformers' logits processors, which serve as their oracle in the tests.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -41,7 +41,13 @@ def law(logits: Tensor, sampling: Sampling, prefix: Sequence[int] = (), path: Se
 
 
 def soft(logits: Tensor, sampling: Sampling) -> Tensor:
-    """Softmax at the temperature, before any filter or argmax; float64 [P, V].
+    """Softmax at the temperature, before filters, argmax and repetition penalty.
+
+    Args:
+        logits: float32 [P, V]. sampling: its temperature alone is looked at.
+
+    Returns:
+        float64 [P, V].
 
     At temperature 0 the softmax at temperature 1 stands in, for display only.
 
@@ -58,7 +64,7 @@ def one_hot(ids: Tensor, size: int) -> Tensor:
 
 
 def penalised(logits: Tensor, penalty: float, prefix: Sequence[int], path: Sequence[int]) -> Tensor:
-    """Logits with those of tokens already seen at each place pushed down.
+    """Logits with those of tokens already seen at each place pushed down; [P, V] from [P, V].
 
     The penalty of Keskar et al. 2019 (arXiv 1909.05858, section 4.1): divide a positive
     logit, multiply a negative one. Place i has seen the prefix and the path before it.
@@ -80,6 +86,9 @@ def penalised(logits: Tensor, penalty: float, prefix: Sequence[int], path: Seque
 def keep_top_k(scores: Tensor, k: int) -> Tensor:
     """Keep the k largest scores of each row, ties going to the lowest ids; others −inf.
 
+    From float [P, V], logarithms of probabilities up to a constant, to the same shape and type,
+    as with all three filters.
+
     Example:
         >>> keep_top_k(torch.tensor([[1.0, 3.0, 2.0, 2.0]]), 2)
         tensor([[-inf, 3., 2., -inf]])
@@ -91,7 +100,7 @@ def keep_top_k(scores: Tensor, k: int) -> Tensor:
 
 
 def keep_top_p(scores: Tensor, top_p: float) -> Tensor:
-    """Keep the smallest set of most probable tokens with mass of at least ``top_p``.
+    """Keep the fewest most probable tokens with mass of at least ``top_p``; float [P, V] to the same.
 
     Nucleus sampling (Holtzman et al. 2020, arXiv 1904.09751, section 3.1). The most
     probable token always stays; ties go to the lowest ids.
@@ -109,7 +118,9 @@ def keep_top_p(scores: Tensor, top_p: float) -> Tensor:
 
 
 def keep_min_p(scores: Tensor, min_p: float) -> Tensor:
-    """Keep tokens with at least ``min_p`` of the largest probability (Nguyen et al. 2024).
+    """Keep tokens with at least ``min_p`` of the largest probability; float [P, V] to the same.
+
+    Nguyen et al. 2024, arXiv 2407.01082.
 
     Example:
         >>> keep_min_p(torch.tensor([[0.6, 0.3, 0.1]]).log(), 0.4).exp()
@@ -119,7 +130,7 @@ def keep_min_p(scores: Tensor, min_p: float) -> Tensor:
     return scores.masked_fill(probs < min_p * probs.amax(-1, keepdim=True), -torch.inf)
 
 
-def _filters(sampling: Sampling):
+def _filters(sampling: Sampling) -> Iterator[Callable[[Tensor], Tensor]]:
     """The filters that are on, in the order in which transformers applies them."""
     if sampling.top_k:
         yield lambda scores: keep_top_k(scores, sampling.top_k)

@@ -138,10 +138,13 @@ class TopTokens:
     the residual (p − q)₊ follows. They are the law's, or the soft ones where the law is an
     argmax (greedy, temperature 0).
 
+    No draft was made at the last place, so q is NaN there; and in the rankings by q and by the
+    residual, which have nothing to rank there, so are p and rest, and the ids are 0 and mean nothing.
+
     Attributes:
         ids: int32 [K+1, T], T = min(TOP, V).
         p: float64 [K+1, T], the target's probability.
-        q: float64 [K+1, T], the draft's; NaN where no draft was made (the last place).
+        q: float64 [K+1, T], the draft's.
         rest: float64 [K+1], mass of the ranking distribution left out.
     """
 
@@ -205,7 +208,7 @@ class Round:
     Attributes:
         index: number of the round, from 0.
         start: index in the sequence (prompt included) of the first place.
-        settings: the settings in force in this round.
+        settings: what was asked for in this round; ``RunSettings.in_force`` tells what shaped the laws.
         draft: name of the draft in force.
         origin: how its tokens were chosen.
         drafted: int32 [K], the proposed tokens.

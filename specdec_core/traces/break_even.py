@@ -16,7 +16,7 @@ class BreakEven:
     Attributes:
         places: survival by place, with intervals.
         tokens: float64 [K+1], E(k) = 1 + Σ_{j≤k} s_j, tokens of a round of k drafts.
-        costs: float64 [K+1], D(k) = k·c + v(k), its time in plain target passes.
+        costs: float64 [K+1], D(k) = k·c + v(k), its time in tokens of plain decoding.
         line: float64 [K], b_k = E(k−1)·(D(k) − D(k−1)) / D(k−1): where s_k is above it, a k-th draft pays
             by itself. It looks one step ahead only.
         best: the k with the most tokens per time, argmax E(k)/D(k), of those measured.

@@ -16,7 +16,7 @@ class Survival:
     Attributes:
         rounds: int64 [K], rounds that drafted so far and needed it.
         tested: int64 [K], rounds in which this place was tested.
-        accepted: int64 [K], rounds in which it was kept, and so all places before it: the survivors.
+        accepted: int64 [K], rounds in which it was kept, and so all places before it.
         rate: float64 [K], accepted / tested, the chance that a tested draft is kept.
         rate_low, rate_high: float64 [K], its 95 % Wilson interval.
         survival: float64 [K], s_k = Π_{i≤k} rate_i, the chance that k drafts in a row are kept.
@@ -32,10 +32,6 @@ class Survival:
     survival: np.ndarray
     low: np.ndarray
     high: np.ndarray
-
-    @property
-    def survivors(self) -> np.ndarray:
-        return self.accepted
 
 
 def survival(trace: Trace, upto: int | None = None) -> Survival:

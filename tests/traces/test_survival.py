@@ -14,7 +14,7 @@ from tests.traces.test_acceptance import EXAMPLE, RUNS, unrecorded
 def test_the_worked_example_of_the_docstring():
     found = metrics.survival(EXAMPLE)
     assert found.tested.tolist() == [3, 2, 1, 1]
-    assert found.survivors.tolist() == [3, 1, 1, 1]
+    assert found.accepted.tolist() == [3, 1, 1, 1]
     assert found.survival.tolist() == [1, 0.5, 0.5, 0.5]
 
 
