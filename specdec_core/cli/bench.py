@@ -4,14 +4,14 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from specdec_core.cli import INTERRUPTED
-from specdec_core.cli.options import add_pair_options, check_place, chosen_pair
-from specdec_core.experiments.bench_plan import PROMPTS, QUICK, BenchSettings
+from specdec_core.cli import INTERRUPTED, shapes
+from specdec_core.cli.options import add_pair_options, check_place, chosen_device, chosen_pair
+from specdec_core.experiments.bench_plan import BENCH_VERSION, PROMPTS, QUICK, BenchSettings
 
 HEAD = ("", "γ", "tokens/s", "× plain", "× assisted", "E", "α", "× decode", "predicted", "closed form")
 
@@ -36,7 +36,12 @@ def add_parser(subparsers: Any) -> None:
         "with and without a record, interleaved in one process on the same weights.",
     )
     add_pair_options(parser)
-    parser.add_argument("--quick", action="store_true", help="a small run, for a first look")
+    parser.add_argument(
+        "--quick", action="store_true", help="a small run, then --shapes: a first look at a device"
+    )
+    parser.add_argument(
+        "--shapes", action="store_true", help="only larger pairs, made of random weights, for their times"
+    )
     parser.add_argument(
         "--gammas", type=_numbers, metavar="N,N,...", help=f"draft lengths {_defaults('gammas')}"
     )
@@ -53,24 +58,62 @@ def add_parser(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Measure what was asked for. Stopped with Ctrl+C, it shows and writes what was complete by then.
+
+    Returns:
+        0, or 130 after Ctrl+C.
+    """
+    check_place(args.json)
+    settings = _settings(args)
+    report: dict[str, Any] = {}
+    complete = args.shapes or _bench(args, settings, report)
+    if complete and (args.shapes or args.quick):
+        complete = _shapes(args, report)
+    return 0 if complete else INTERRUPTED
+
+
+def _bench(args: argparse.Namespace, settings: BenchSettings, report: dict[str, Any]) -> bool:
+    """The benchmark of a real pair, into the report; whether it came to its end."""
     from transformers.utils import logging
 
     from specdec_core.experiments.bench import run_bench
     from specdec_core.experiments.bench_summary import to_json
 
-    check_place(args.json)
     logging.set_verbosity_error()  # assisted generation warns of how it calls itself
-    settings = _settings(args)
     pair = chosen_pair(args)
     result = run_bench(pair, settings, _Progress())
-    report = to_json(result, pair.info, pair.machine)
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+    report |= to_json(result, pair.info, pair.machine)
+    _write(report, args.json)
     print("\n".join(lines(report)))
     if (done := result.settings.repeats) < settings.repeats:
         print(f"\nstopped: this is what {done} of {settings.repeats} repetitions say", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+    return done == settings.repeats
+
+
+def _shapes(args: argparse.Namespace, report: dict[str, Any]) -> bool:
+    """The larger pairs, each shown and written as soon as it is measured; whether all of them were."""
+    from specdec_core.experiments.shape_bench import bench_shapes
+    from specdec_core.models.machine import describe_machine
+
+    device = chosen_device(args)
+    machine = describe_machine(device)
+    report |= {"version": BENCH_VERSION, "machine": asdict(machine), "shapes": []}
+    print("\n".join([*([""] if "rows" in report else []), machine_line(report["machine"]), shapes.HEAD]))
+    try:
+        for result in bench_shapes(device):
+            report["shapes"].append(shapes.to_json(result))
+            _write(report, args.json)
+            print("\n".join(["", *shapes.lines(result)]), flush=True)
+    except KeyboardInterrupt:
+        print("\nstopped: the pair that was being measured is left out", file=sys.stderr)
+        return False
+    print(f"\n{shapes.NOTES}")
+    return True
+
+
+def _write(report: dict[str, Any], path: Path | None) -> None:
+    if path:
+        path.write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
@@ -127,14 +170,19 @@ def _conditions(report: dict[str, Any]) -> Iterator[str]:
     pair, machine, settings = report["pair"], report["machine"], report["settings"]
     target, draft = pair["target"], pair["draft"]
     yield f"{pair['title']}: target {_millions(target)}, draft {_millions(draft)}, {pair['dtype']}, batch 1"
-    yield (
-        f"{machine['processor']}, {machine['device']}, {machine['threads']} threads, "
-        f"torch {machine['torch']}, transformers {machine['transformers']}, "
-        f"Python {machine['python']}, {machine['system']}"
-    )
+    yield machine_line(machine)
     yield (
         f"{settings['prompts']} prompts × {settings['repeats']} repetitions, "
         f"{settings['tokens']} new tokens each, all ways interleaved in one process"
+    )
+
+
+def machine_line(machine: dict[str, Any]) -> str:
+    """What the times were measured on, to stand beside them."""
+    return (
+        f"{machine['processor']}, {machine['device']}, {machine['threads']} threads, "
+        f"torch {machine['torch']}, transformers {machine['transformers']}, "
+        f"Python {machine['python']}, {machine['system']}"
     )
 
 

@@ -9,6 +9,8 @@ from specdec_core.decoding.settings import MOST_DRAFTED, RoundSettings, Sampling
 from specdec_core.experiments import opening
 
 if TYPE_CHECKING:
+    import torch
+
     from specdec_core.models.pair import Pair
 
 DEFAULT = " (default: %(default)s)"
@@ -22,9 +24,8 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pair", default=opening.PAIR, metavar="KEY", help=f"the pair of models, one of: {pairs}{DEFAULT}"
     )
-    parser.add_argument(
-        "--device", metavar="NAME", help="cpu, cuda or cuda:N (default: the first CUDA device, else cpu)"
-    )
+    where = "cpu, cuda, cuda:N or mps (default: a GPU where there is one, else cpu)"
+    parser.add_argument("--device", metavar="NAME", help=where)
 
 
 def add_round_options(parser: argparse.ArgumentParser) -> None:
@@ -77,21 +78,34 @@ def chosen_pair(args: argparse.Namespace) -> "Pair":
         ValueError: there is no such device.
     """
     from specdec_core.models.loading import load_pair
-    from specdec_core.models.machine import set_threads
+
+    return load_pair(args.pair, chosen_device(args))
+
+
+def chosen_device(args: argparse.Namespace) -> "torch.device":
+    """The device that was asked for, else a GPU where there is one, else the processor.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    import torch
+
+    from specdec_core.models.machine import default_device, set_threads
 
     if args.device:
         _check_device(args.device)
     set_threads()
-    return load_pair(args.pair, args.device)
+    return torch.device(args.device) if args.device else default_device()
 
 
 def _check_device(name: str) -> None:
     import torch
 
-    from specdec_core.models.machine import device_name
+    from specdec_core.models.machine import device_name, devices
 
-    found = [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
-    if name in {"cpu", *map(str, found), *(["cuda"] if found else [])}:
+    found = devices()
+    kinds = {device.type for device in found}  # "cuda" alone means the first
+    if name in {*map(str, found), *kinds}:
         return
-    there = " and ".join(["cpu", *map(device_name, found)])
+    there = " and ".join(map(device_name, found))
     raise ValueError(f"there is no device {name} here; torch {torch.__version__} finds {there}")

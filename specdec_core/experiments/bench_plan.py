@@ -10,6 +10,9 @@ from enum import StrEnum
 from specdec_core.decoding.settings import MOST_DRAFTED, RuleName, Sampling
 from specdec_core.traces.trace import CostTable
 
+BENCH_VERSION = 1
+"""Version of the JSON form."""
+
 PROMPTS = (
     "Once upon a time there was a king who had three daughters",
     "In a hut at the edge of the great forest lived an old woman",

@@ -14,10 +14,7 @@ from typing import Any
 from specdec_core.theory import expected_tokens, speedup_at_cost
 from specdec_core.traces.trace import Machine, PairInfo
 
-from .bench_plan import DRAFTING, BenchResult, Job, Measurement, Mode, Way, jobs
-
-BENCH_VERSION = 1
-"""Version of the JSON form."""
+from .bench_plan import BENCH_VERSION, DRAFTING, BenchResult, Job, Measurement, Mode, Way, jobs
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,23 @@
 import contextlib
 import io
 import json
+import re
 from dataclasses import replace
 from statistics import median
 
 import pytest
 
 from specdec_core.cli import main
-from specdec_core.experiments import bench
+from specdec_core.experiments import bench, shape_bench
 from specdec_core.experiments.bench_plan import DRAFTING, Job, Mode, Way
 from specdec_core.experiments.bench_summary import median_interval
+from specdec_core.experiments.shapes import Shape, ShapedPair
 from specdec_core.models import registry
 from specdec_core.traces.trace import CostTable
 from tests.cli.endings import code_of
 
 TOKENS = 12
+SHAPED = ShapedPair("noise", Shape(2, 32, 48, 4, 2), Shape(1, 16, 24, 2, 1), vocab_size=100)
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +29,9 @@ def report_and_table(tiny_spec, tmp_path_factory):
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         patch.setitem(registry.PAIRS, "tiny", tiny_spec)
-        command = ["bench", "--pair", "tiny", "--quick", "--tokens", str(TOKENS), "--json", str(path)]
-        assert main(command) == 0
+        patch.setattr(shape_bench, "ON_CPU", (SHAPED,))
+        command = ["bench", "--pair", "tiny", "--device", "cpu", "--quick", "--tokens", str(TOKENS)]
+        assert main([*command, "--json", str(path)]) == 0
     return json.loads(path.read_text(encoding="utf-8")), printed.getvalue().splitlines()
 
 
@@ -168,3 +172,36 @@ def test_ctrl_c_keeps_the_repetitions_that_were_complete(whole, tmp_path, monkey
         assert report["settings"]["repeats"] == whole
         assert {run["repeat"] for run in report["measurements"]} == set(range(whole))
         assert "1 of 3 repetitions" in capsys.readouterr().err
+
+
+def test_a_quick_look_ends_with_the_larger_pairs(report_and_table):
+    report, table = report_and_table
+    (shaped,) = report["shapes"]
+    start = next(place for place, line in enumerate(table) if line.startswith("noise: target"))
+    assert not any(line.startswith("plain decoding") for line in table[start:])
+    shown = "\n".join(table[start:])
+    assert f"c = {shaped['costs']['c']:.3f}" in shown and "waits       –" in shown
+    for n, seconds in zip(shaped["costs"]["tokens"], shaped["costs"]["target"], strict=True):
+        assert f"{n}: {1e3 * seconds:.2f} (" in shown
+    assert shaped["costs"]["tokens"] == list(range(1, 17))
+    for run in shaped["runs"]:
+        cells = [f"{run[name]:.2f}" for name in ("acceptance", "measured", "predicted")]
+        assert re.search(" .*".join(map(re.escape, cells)) + "$", shown, re.M)
+
+
+def test_shapes_alone_load_no_pair_and_keep_what_ctrl_c_left(tmp_path, monkeypatch, capsys):
+    path, measured = tmp_path / "shapes.json", shape_bench.bench_shape
+
+    def once(pair, device, dtype):
+        if pair.title == "second":
+            raise KeyboardInterrupt
+        return measured(pair, device, dtype)
+
+    monkeypatch.setattr("specdec_core.models.loading.load_pair", pytest.fail)
+    monkeypatch.setattr(shape_bench, "ON_CPU", (SHAPED, replace(SHAPED, title="second")))
+    monkeypatch.setattr(shape_bench, "bench_shape", once)
+    assert main(["bench", "--shapes", "--device", "cpu", "--json", str(path)]) == 130
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert [shaped["title"] for shaped in report["shapes"]] == ["noise"]
+    assert report["machine"]["device"] == "cpu" and "rows" not in report
+    assert "left out" in capsys.readouterr().err
