@@ -22,8 +22,12 @@ from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from specdec_core.models.packed import layout
 
-SMALL = 50_000_000
-"""Parameters up to which the bookkeeping is worth avoiding; above, a second copy of the weights is not."""
+SMALL = 200_000_000
+"""Parameters up to which a second copy of the weights is a fair price.
+
+SmolLM2 135M on two cores (AMD EPYC), milliseconds for 1, 2, 5 and 9 tokens: 56, 69, 72, 80 through
+transformers on packed layers, 42, 49, 52, 64 through ``LeanLlama``, for half a gigabyte.
+"""
 
 
 Product = Callable[[Tensor], Tensor]
