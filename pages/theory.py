@@ -10,7 +10,7 @@ from specdec_core import theory
 from specdec_core.figures import overlap, style
 from specdec_core.figures import theory as curves
 from specdec_core.figures.palette import palette_for
-from specdec_core.ui import shell
+from specdec_core.ui import links, shell
 
 shell.frame()
 WORDS = tomllib.loads((Path(__file__).parents[1] / "assets" / "theory.toml").read_text(encoding="utf-8"))
@@ -37,6 +37,8 @@ def verify(length: int) -> float:
 
 
 with st.container(width=READING):
+    for remark in links.theory_remarks(st.query_params.to_dict()):
+        shell.notice(f"About the link: {remark}")
     st.header("Theory", anchor=False)
     st.markdown(WORDS["idea"])
 

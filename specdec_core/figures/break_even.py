@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from specdec_core.figures.palette import Palette
-from specdec_core.figures.style import axis, coloured, empty, figure, note, percent, small
+from specdec_core.figures.style import axis, coloured, empty, figure, line, note, percent, small
 from specdec_core.traces import metrics
 from specdec_core.traces.trace import CostTable, Trace
 
@@ -72,19 +72,18 @@ def _bars(palette: Palette, x: np.ndarray, found: metrics.Survival) -> dict[str,
 
 def _line(palette: Palette, x: np.ndarray, pays: metrics.BreakEven) -> dict[str, Any]:
     rows = np.stack([pays.tokens[:-1], pays.costs[:-1], pays.costs[1:], pays.speedups[1:]], axis=1)
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": x,
-        "y": small(pays.line),
-        "line": {"color": palette.ink, "width": 2.5},
-        "marker": {"size": 7, "color": palette.ink},
-        "customdata": small(rows),
-        "hovertemplate": "draft %{x} pays above %{y:.1%}"
-        "<br>E(k−1) · (D(k) − D(k−1)) / D(k−1),"
+    return line(
+        x,
+        pays.line,
+        palette.ink,
+        "draft %{x} pays above %{y:.1%}<br>E(k−1) · (D(k) − D(k−1)) / D(k−1),"
         "<br>E(k−1) = %{customdata[0]:.2f} tokens, D(k−1) = %{customdata[1]:.2f}, D(k) = %{customdata[2]:.2f}"
-        "<br>speed-up at γ = %{x}: E / D = %{customdata[3]:.2f}×<extra></extra>",
-    }
+        "<br>speed-up at γ = %{x}: E / D = %{customdata[3]:.2f}×",
+        width=2.5,
+        mode="lines+markers",
+        marker={"size": 7, "color": palette.ink},
+        customdata=small(rows),
+    )
 
 
 def _key(palette: Palette, costs: CostTable | None) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from specdec_core.figures.columns import bar_paint, columns, dense_outline, no_columns
 from specdec_core.figures.palette import Palette
-from specdec_core.figures.rounds import DENSE, bar_paint, dense_outline, round_axis
-from specdec_core.figures.style import CLEAR, axis, coloured, cursor_band, empty, figure, small
+from specdec_core.figures.style import CLEAR, axis, coloured, small
 from specdec_core.traces import metrics
 from specdec_core.traces.trace import Trace
 
@@ -15,7 +15,7 @@ MEANING = {
     "draft": "%{customdata[2]} draft steps together",
     "verify": "the one target pass",
     "sample": "testing the drafts and drawing the target’s token",
-    "other": "the rest of the round, recording included",
+    "other": "the rest of the round, recording aside",
 }
 
 
@@ -27,9 +27,8 @@ def latency(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
     """
     y = axis(palette, "milliseconds")
     if not trace.rounds:
-        return empty(palette, "The bars start with the first round.", x=axis(palette, "round"), y=y)
+        return no_columns(palette, "The bars start with the first round.", y)
     found = metrics.latency(trace)
-    count = len(trace.rounds)
     top = _top(found)
     paints = [
         (palette.draft_fill, palette.draft_line),
@@ -37,20 +36,18 @@ def latency(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
         (palette.ink, palette.ink),
         (palette.grid, palette.grey),
     ]
-    return figure(
+    return columns(
         palette,
         [
             *(_bars(part, *paint, found) for part, paint in zip(MEANING, paints, strict=True)),
             *dense_outline(palette, found.draft * 1e3),
             *_marks(palette, found, top),
         ],
-        x=round_axis(palette, count),
+        count=len(trace.rounds),
+        cursor=cursor,
         y=y | {"range": [0, 1.12 * top]},
         alt=_alt(trace, found),
         heading=_heading(palette, trace, found),
-        shapes=cursor_band(palette, cursor, count),
-        barmode="stack",
-        bargap=0.25 if count < DENSE else 0,
     )
 
 

@@ -1,30 +1,15 @@
-"""Charts with a round in each column: running acceptance and tokens per round.
-
-Rounds are numbered from 1 on the axes, and from 0 in the first column of ``customdata``, so that
-a click names the round (``style.clicked_round``).
-"""
+"""Charts with a round in each column: running acceptance and tokens per round."""
 
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from specdec_core.figures.columns import DENSE, bar_paint, columns, dense_outline, no_columns
 from specdec_core.figures.palette import Palette, faint
-from specdec_core.figures.style import (
-    NO_VALUE,
-    axis,
-    coloured,
-    cursor_band,
-    empty,
-    figure,
-    share_of,
-    small,
-)
+from specdec_core.figures.style import NO_VALUE, axis, coloured, line, share_of, small
 from specdec_core.traces import metrics
 from specdec_core.traces.trace import Trace
-
-DENSE = 100
-"""From this many rounds on a bar is too narrow for an outline of its own."""
 
 
 def running_acceptance(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
@@ -35,13 +20,13 @@ def running_acceptance(trace: Trace, palette: Palette, cursor: int = -1) -> go.F
     """
     y = axis(palette, "kept of tested", tickformat=".0%", range=[-0.04, 1.04], dtick=0.25)
     if not trace.rounds:
-        return empty(palette, "The line starts with the first round.", x=axis(palette, "round"), y=y)
+        return no_columns(palette, "The line starts with the first round.", y)
     found = metrics.running(trace)
     at = _shown(trace, cursor)
     x = np.arange(1, len(trace.rounds) + 1)
     kept = f"<b>kept of tested {share_of(int(found.accepted[at]), int(found.tested[at]))}</b>"
     interval = f"95 % interval {_span(found.low[at], found.high[at])}"
-    return figure(
+    return columns(
         palette,
         [
             *_band(palette, x, found.low, found.high),
@@ -49,14 +34,14 @@ def running_acceptance(trace: Trace, palette: Palette, cursor: int = -1) -> go.F
             _overlap_line(palette, x, found.overlap),
             _running_line(palette, x, found),
         ],
-        x=round_axis(palette, len(x)),
+        count=len(x),
+        cursor=cursor,
         y=y,
         alt=f"Kept of tested after {at + 1} of {len(x)} rounds: {found.accepted[at]} of {found.tested[at]}, "
         f"{interval}. "
         f"Mean overlap of draft and target there: {_two(found.overlap[at])}.",
         heading=f"{coloured(kept, palette.ink)} · {interval}"
         f"<br>○ one round alone · dashed: overlap β, mean {_two(found.overlap[at])}",
-        shapes=cursor_band(palette, cursor, len(x)),
     )
 
 
@@ -90,29 +75,22 @@ def _each_round(palette: Palette, x: np.ndarray, found: metrics.Running) -> dict
 
 
 def _running_line(palette: Palette, x: np.ndarray, found: metrics.Running) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": x,
-        "y": small(found.kept_of_tested),
-        "line": {"color": palette.ink, "width": 2.5},
-        "marker": {"size": 5 if len(x) < DENSE else 1, "color": palette.ink},
-        "customdata": small(np.stack([x - 1, found.accepted, found.tested, found.low, found.high], axis=1)),
-        "hovertemplate": "rounds 1 to %{x}: accepted / tested = %{customdata[1]} / %{customdata[2]} = "
-        "%{y:.1%}<br>95 % interval (Wilson) %{customdata[3]:.1%} to %{customdata[4]:.1%}<extra></extra>",
-    }
+    return line(
+        x,
+        found.kept_of_tested,
+        palette.ink,
+        "rounds 1 to %{x}: accepted / tested = %{customdata[1]} / %{customdata[2]} = %{y:.1%}"
+        "<br>95 % interval (Wilson) %{customdata[3]:.1%} to %{customdata[4]:.1%}",
+        width=2.5,
+        mode="lines+markers",
+        marker={"size": 5 if len(x) < DENSE else 1, "color": palette.ink},
+        customdata=small(np.stack([x - 1, found.accepted, found.tested, found.low, found.high], axis=1)),
+    )
 
 
 def _overlap_line(palette: Palette, x: np.ndarray, overlap: np.ndarray) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": small(overlap),
-        "line": {"color": palette.grey, "width": 2, "dash": "dash"},
-        "hovertemplate": "rounds 1 to %{x}: mean of β = Σ min(p, q)"
-        "<br>over tested places = %{y:.3f}<extra></extra>",
-    }
+    words = "rounds 1 to %{x}: mean of β = Σ min(p, q)<br>over tested places = %{y:.3f}"
+    return line(x, overlap, palette.grey, words, dash="dash")
 
 
 def tokens_per_round(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
@@ -123,7 +101,7 @@ def tokens_per_round(trace: Trace, palette: Palette, cursor: int = -1) -> go.Fig
     """
     y = axis(palette, "tokens", nticks=6)
     if not trace.rounds:
-        return empty(palette, "The bars start with the first round.", x=axis(palette, "round"), y=y)
+        return no_columns(palette, "The bars start with the first round.", y)
     found = metrics.running(trace)
     at = _shown(trace, cursor)
     x = np.arange(1, len(trace.rounds) + 1)
@@ -134,7 +112,7 @@ def tokens_per_round(trace: Trace, palette: Palette, cursor: int = -1) -> go.Fig
         f"{coloured(f'<b>mean {mean:.2f}</b>', palette.ink)} of at most {most:.3g}"
     )
     rows = small(np.stack([x - 1, kept, found.emitted - kept, found.most], axis=1))
-    return figure(
+    return columns(
         palette,
         [
             _token_bars(palette.draft_fill, palette.draft_line, x, kept, rows),
@@ -143,14 +121,12 @@ def tokens_per_round(trace: Trace, palette: Palette, cursor: int = -1) -> go.Fig
             _most_ticks(palette, x, found.most),
             _mean_line(palette, x, found.tokens_per_round),
         ],
-        x=round_axis(palette, len(x)),
+        count=len(x),
+        cursor=cursor,
         y=y | {"range": [0, 1.08 * float(found.most.max())]},
         alt=f"Tokens of each of {len(x)} rounds. After round {at + 1} the mean is {mean:.2f} of at most "
         f"{most:.3g}; round {at + 1} gave {found.emitted[at]}, {kept[at]} of them kept drafts.",
         heading=words,
-        shapes=cursor_band(palette, cursor, len(x)),
-        barmode="stack",
-        bargap=0.25 if len(x) < DENSE else 0,
     )
 
 
@@ -168,45 +144,12 @@ def _token_bars(fill: str, line: str, x: np.ndarray, y: np.ndarray, rows: np.nda
 
 def _most_ticks(palette: Palette, x: np.ndarray, most: np.ndarray) -> dict[str, Any]:
     """The most each round could give, as one line with steps from bar to bar."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": small(np.stack([x - 0.45, x + 0.45, np.full(len(x), np.nan)], axis=1).ravel()),
-        "y": small(np.repeat(most, 3)),
-        "line": {"color": palette.grey, "width": 2},
-        "hoverinfo": "skip",
-    }
+    edges = small(np.stack([x - 0.45, x + 0.45, np.full(len(x), np.nan)], axis=1).ravel())
+    return line(edges, np.repeat(most, 3), palette.grey, "")
 
 
 def _mean_line(palette: Palette, x: np.ndarray, mean: np.ndarray) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": small(mean),
-        "line": {"color": palette.ink, "width": 2.5},
-        "hovertemplate": "rounds 1 to %{x}: emitted / rounds = %{y:.2f} tokens<extra></extra>",
-    }
-
-
-def bar_paint(fill: str, line: str, count: int) -> dict[str, Any]:
-    """An outlined bar; where bars are too narrow for that, ``dense_outline`` draws one over them all."""
-    return {"color": fill, "line": {"color": line, "width": 1 if count < DENSE else 0}}
-
-
-def dense_outline(palette: Palette, draft: np.ndarray) -> list[dict[str, Any]]:
-    """One outline along the tops of many narrow draft bars, [R]; nothing while each has its own."""
-    if len(draft) < DENSE:
-        return []
-    line = {"shape": "hvh", "width": 1, "color": palette.draft_line}
-    steps = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": line}
-    return [steps | {"x": np.arange(1, len(draft) + 1), "y": small(draft)}]
-
-
-def round_axis(palette: Palette, count: int) -> dict[str, Any]:
-    """The axis of rounds, from 1, without grid lines between its columns."""
-    step = {"dtick": 1} if count <= 12 else {"nticks": 12, "tickformat": "d"}
-    return axis(palette, "round", range=[0.4, count + 0.6], showgrid=False, **step)
+    return line(x, mean, palette.ink, "rounds 1 to %{x}: emitted / rounds = %{y:.2f} tokens", width=2.5)
 
 
 def _shown(trace: Trace, cursor: int) -> int:

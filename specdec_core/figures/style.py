@@ -128,6 +128,17 @@ def note(text: str, colour: str, x: Any, y: Any, **more: Any) -> dict[str, Any]:
     }
 
 
+def line(x: Any, y: Any, colour: str, hover: str, *, width: float = 2, **more: Any) -> dict[str, Any]:
+    """A line through the points (x, y); ``hover`` is what a point says, ``more`` goes to the trace.
+
+    >>> line([0, 1], [1, 1], "#17202B", "the target alone", dash="dash")["line"]
+    {'color': '#17202B', 'width': 2, 'dash': 'dash'}
+    """
+    pen = {"color": colour, "width": width} | {key: more.pop(key) for key in ("dash", "shape") if key in more}
+    text = {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": small(y), "line": pen, **text, **more}
+
+
 def coloured(text: str, colour: str) -> str:
     """``text`` (our own words) in a colour, inside a heading of several colours."""
     return f'<span style="color:{colour}">{text}</span>'

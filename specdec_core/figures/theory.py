@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from specdec_core import theory
 from specdec_core.figures.palette import Palette
-from specdec_core.figures.style import axis, figure, note, percent, small
+from specdec_core.figures.style import axis, figure, line, note, percent, small
 
 ALPHAS = np.linspace(0.0, 1.0, 101)
 
@@ -27,7 +27,7 @@ def expected_tokens(
     here = float(theory.expected_tokens(alpha, gamma))
     curves = [_length_curve(palette, length, chosen=length == gamma) for length in lengths]
     ends = [_curve_end(palette, length, chosen=length == gamma) for length in _spaced(lengths, gamma)]
-    point = _point(palette, alpha, here, f"α = {alpha:.2f}, γ = {gamma}: %{{y:.2f}} tokens<extra></extra>")
+    point = _point(palette, alpha, here, f"α = {alpha:.2f}, γ = {gamma}: %{{y:.2f}} tokens")
     return figure(
         palette,
         [*curves, point],
@@ -41,16 +41,13 @@ def expected_tokens(
 
 
 def _length_curve(palette: Palette, gamma: int, *, chosen: bool) -> dict[str, Any]:
-    line = {"color": palette.ink, "width": 2.5} if chosen else {"color": palette.grey, "width": 1}
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": small(ALPHAS),
-        "y": small(theory.expected_tokens(ALPHAS, gamma)),
-        "line": line,
-        "hovertemplate": f"γ = {gamma}, α = %{{x:.2f}}"
-        f"<br>(1 − α^{gamma + 1}) / (1 − α) = %{{y:.2f}} tokens<extra></extra>",
-    }
+    return line(
+        small(ALPHAS),
+        theory.expected_tokens(ALPHAS, gamma),
+        palette.ink if chosen else palette.grey,
+        f"γ = {gamma}, α = %{{x:.2f}}<br>(1 − α^{gamma + 1}) / (1 − α) = %{{y:.2f}} tokens",
+        width=2.5 if chosen else 1,
+    )
 
 
 def _spaced(lengths: Sequence[int], chosen: int) -> list[int]:
@@ -74,16 +71,16 @@ def speedup(
     """Speed-up against draft length with the best one marked.
 
     Args:
-        c: time of a draft step over that of a plain target pass.
-        verify_cost: v(γ), time of the pass over γ + 1 places over that of a plain one.
+        c: time of a draft step over that of a token of plain decoding.
+        verify_cost: v(γ), time of the pass over γ + 1 places with its tests and draw, over the same.
         most: largest draft length drawn.
 
-    Source: Leviathan et al. 2023, theorem 3.8, with the verifying pass costing v(γ) instead of 1.
+    Source: Leviathan et al. 2023, theorem 3.8, with verifying costing v(γ) instead of 1.
     """
     lengths = np.arange(most + 1)
     tokens, costs = theory.expected_tokens(alpha, lengths), theory.round_costs(c, verify_cost, most)
     values, best = tokens / costs, theory.best_length(tokens, costs)
-    hover = "γ = %{x}<br>E(γ) / (γ·c + v(γ)) = %{y:.2f}×<extra></extra>"
+    hover = "γ = %{x}<br>E(γ) / (γ·c + v(γ)) = %{y:.2f}×"
     alone = _alone(palette, most)
     return figure(
         palette,
@@ -107,7 +104,7 @@ def round_lengths(palette: Palette, alpha: float, gamma: int) -> go.Figure:
     """
     lengths = np.arange(1, gamma + 2)
     shares = theory.tokens_distribution(alpha, gamma)
-    names = [f"{n} ↺" for n in lengths[:-1]] + [f"{gamma + 1} ★"]
+    names = [f"{n} ↺" for n in lengths[:-1]] + [f"{gamma + 1} ★" if gamma else "1, nothing drafted"]
     mean = float(theory.expected_tokens(alpha, gamma))
     bars = {
         "type": "bar",
@@ -121,7 +118,7 @@ def round_lengths(palette: Palette, alpha: float, gamma: int) -> go.Figure:
     return figure(
         palette,
         [bars],
-        x=axis(palette, "tokens in a round", **ticks),
+        x=axis(palette, "tokens in a round: ↺ a draft fell, ★ all were kept", **ticks),
         y=axis(palette, "share of rounds", tickformat=".0%", rangemode="tozero"),
         alt=f"At α {alpha:.2f} a round of γ = {gamma} gives 1 token in {percent(shares[0])} of rounds "
         f"and all {gamma + 1} in {percent(shares[-1])}; the mean is {mean:.2f}.",
@@ -138,7 +135,7 @@ def _point(palette: Palette, x: float, y: float, hover: str) -> dict[str, Any]:
         "x": [x],
         "y": [y],
         "marker": {"size": 10, "color": palette.ink},
-        "hovertemplate": hover,
+        "hovertemplate": f"{hover}<extra></extra>",
     }
 
 
@@ -149,26 +146,12 @@ def _beside(palette: Palette, x: float, y: float, words: str) -> dict[str, Any]:
 
 
 def _dotted(palette: Palette, x: np.ndarray, y: np.ndarray, hover: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": x,
-        "y": small(y),
-        "line": {"color": palette.ink, "width": 2},
-        "marker": {"size": 6, "color": palette.surface, "line": {"color": palette.ink, "width": 1.5}},
-        "hovertemplate": hover,
-    }
+    dots = {"size": 6, "color": palette.surface, "line": {"color": palette.ink, "width": 1.5}}
+    return line(x, y, palette.ink, hover, mode="lines+markers", marker=dots)
 
 
 def _alone(palette: Palette, most: int) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [-0.5, most + 0.5],
-        "y": [1, 1],
-        "line": {"color": palette.target_line, "width": 2, "dash": "dash"},
-        "hovertemplate": "the target alone<extra></extra>",
-    }
+    return line([-0.5, most + 0.5], [1, 1], palette.target_line, "the target alone", dash="dash")
 
 
 def _best(palette: Palette, gamma: int, value: float, most: int) -> dict[str, Any]:

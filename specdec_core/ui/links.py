@@ -4,10 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from urllib.parse import urlencode
 
-from specdec_core.ui.settings import DEFAULT, NAMES, PROMPT_LIMIT, Settings, cleaned, understood
+from specdec_core.ui.settings import (
+    DEFAULT,
+    NAMES,
+    PROMPT_LIMIT,
+    Settings,
+    cleaned,
+    finite,
+    quoted,
+    understood,
+)
 
-_ELSEWHERE = {"alpha", "c", "extra"}
-"""Parameters of the Theory page, which an address keeps when the visitor comes from there."""
+THEORY = {
+    "alpha": ("Acceptance rate α", 0.0, 1.0),
+    "gamma": ("Draft length γ", 0.0, 16.0),
+    "c": ("Draft step c", 0.0, 1.0),
+    "extra": ("Verify cost per draft", 0.0, 0.5),
+}
+"""Label, least and most of the sliders of the Theory page, which keep their values in the address."""
 
 _MOST_NAMED = 3
 """Unknown parameters that are named one by one."""
@@ -42,8 +56,26 @@ def read(query: Mapping[str, str], pairs: Sequence[str]) -> tuple[Settings, tupl
     if len(prompt := known.get("prompt", "")) > PROMPT_LIMIT:
         known["prompt"] = prompt[:PROMPT_LIMIT]
         remarks.append(f"The prompt has {len(prompt):,} characters; the first {PROMPT_LIMIT:,} are used.")
-    strangers = [name for name in query if name not in known and name not in _ELSEWHERE]
+    strangers = [name for name in query if name not in known and name not in THEORY]
     return cleaned(known, pairs), tuple([*filter(None, remarks), *_left_out(strangers)])
+
+
+def theory_remarks(query: Mapping[str, str]) -> list[str]:
+    """A sentence for each slider of the Theory page that a link sets to what it cannot show.
+
+    >>> theory_remarks({"alpha": "2", "c": "0.2"})
+    ['Acceptance rate α “2” is not from 0 to 1; its usual value is shown.']
+    """
+    return [
+        f"{label} {quoted(query[name])} is not from {low:g} to {high:g}; its usual value is shown."
+        for name, (label, low, high) in THEORY.items()
+        if name in query and not _within(query[name], low, high)
+    ]
+
+
+def _within(value: str, low: float, high: float) -> bool:
+    number = finite(value)
+    return number is not None and low <= number <= high
 
 
 def _left_out(names: Sequence[str]) -> list[str]:

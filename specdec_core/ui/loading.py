@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from specdec_core.models.errors import PairError
+
 if TYPE_CHECKING:
-    from specdec_core.models.loading import Pair
+    from specdec_core.models import loading as models
+    from specdec_core.models.pair import Pair
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,7 +26,7 @@ class PairUnavailable(Exception):
 
 
 class Loading:
-    """A pair on its way.
+    """A pair on its way. It holds no weights: a pair that had to go meanwhile is loaded again.
 
     Args:
         key: name of the pair, a key of ``models.registry.PAIRS``.
@@ -34,7 +37,7 @@ class Loading:
 
     def __init__(self, key: str) -> None:
         self.key, self.trouble = key, ""
-        self._pair: Pair | None = None
+        self._models: models.Loading | None = None
         self._begun, self._done = threading.Lock(), threading.Event()
 
     def begin(self) -> None:
@@ -55,21 +58,23 @@ class Loading:
         """
         self.begin()
         self._done.wait()
-        if self._pair is None:
+        if self._models is None or self.trouble:
             raise PairUnavailable(self.trouble)
-        return self._pair
+        return self._models.pair()
 
     def _load(self) -> None:
         try:
-            from specdec_core.models.loading import load_pair
+            from specdec_core.models import loading as models
             from specdec_core.models.machine import set_threads
+            from specdec_core.models.registry import find_pair
 
             set_threads()
-            self._pair = load_pair(self.key)
+            self._models = models.begin(find_pair(self.key))
+            self._models.pair()
             _spare_the_collector()
-        except (OSError, ValueError) as error:
-            _LOG.exception("loading the pair %s", self.key)
-            self.trouble = f"The pair could not be loaded: {error}"
+        except PairError as error:
+            _LOG.warning("the pair %s cannot be loaded: %s", self.key, error)
+            self.trouble = str(error)
         except Exception:
             _LOG.exception("loading the pair %s", self.key)
             self.trouble = "The pair could not be loaded; the server's log says why."

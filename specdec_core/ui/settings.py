@@ -105,9 +105,9 @@ def over_limit(prompt: str) -> str:
 
 def _number(name: str, value: object, default: float) -> tuple[float, str]:
     label, low, high = _NUMBERS[name]
-    number = _finite(value)
+    number = finite(value)
     if number is None:
-        return default, f"{label} {_quoted(value)} is not a number; {default:g} is used."
+        return default, f"{label} {quoted(value)} is not a number; {default:g} is used."
     used = min(max(number, low), high)
     if not isinstance(default, float):
         used = round(used)
@@ -119,7 +119,8 @@ def _number(name: str, value: object, default: float) -> tuple[float, str]:
     return used, "" if used == number else f"{what} is not a whole number; {used} is used."
 
 
-def _finite(value: object) -> float | None:
+def finite(value: object) -> float | None:
+    """A value as a finite number, or None if it is none."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -128,9 +129,10 @@ def _finite(value: object) -> float | None:
 
 
 def _unknown(what: str, value: object, default: object) -> str:
-    return f"There is no {what} {_quoted(value)}; “{default}” is used."
+    return f"There is no {what} {quoted(value)}; “{default}” is used."
 
 
-def _quoted(value: object) -> str:
+def quoted(value: object) -> str:
+    """A value as it may be said back to whoever sent it, however long it is."""
     text = str(value)
     return f"“{text[:_SHOWN]}{'…' if len(text) > _SHOWN else ''}”"

@@ -45,8 +45,8 @@ def frame() -> DeltaGenerator:
 
 
 def just_opened() -> bool:
-    """Whether this page was not the one shown before."""
-    return st.session_state[_OPENED]
+    """Whether this page was not the one shown before; true once, even if a run was cut short meanwhile."""
+    return st.session_state.pop(_OPENED, False)
 
 
 def notice(text: str, kind: str = "status") -> None:
@@ -78,6 +78,6 @@ def _navigation() -> st.Page:
     page = st.navigation([*_pages(), guessed], position="hidden")
     if first_in_process:
         st.rerun()
-    st.session_state[_OPENED] = st.session_state.get(_HERE) != page.title
-    st.session_state[_HERE] = page.title
+    if st.session_state.get(_HERE) != page.title:
+        st.session_state[_HERE], st.session_state[_OPENED] = page.title, True
     return page

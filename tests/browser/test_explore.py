@@ -23,7 +23,7 @@ def press(page: Page, name: str) -> None:
 
 def go_live(page: Page, rounds: int = 0) -> Page:
     page.locator(".st-key-run_live button").click()
-    expect(position(page)).to_have_text("round 0 of 0")
+    expect(position(page)).to_have_text("before the first round")
     for count in range(1, rounds + 1):
         press(page, "Next round")
         expect(position(page)).to_have_text(f"round {count} of {count}")
@@ -34,6 +34,19 @@ def rounds_of(page: Page) -> tuple[int, int]:
     """(round shown, rounds there are)"""
     shown, total = re.findall(r"\d+", position(page).inner_text())
     return int(shown), int(total)
+
+
+def copied_link(page: Page) -> str:
+    """What "Copy link" puts on the clipboard."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+def panel_is_open(page: Page) -> bool:
+    box = page.get_by_test_id("stSidebar").bounding_box()
+    return box is not None and box["x"] + box["width"] > 20
 
 
 def overflows(page: Page) -> bool:
@@ -72,14 +85,27 @@ def test_play_goes_on_until_paused(explore):
     assert rounds_of(page) == stopped
 
 
+def test_the_key_p_stops_after_the_round_in_progress(explore):
+    page = go_live(explore("?max_tokens=200"))
+    page.keyboard.press("p")
+    expect(position(page)).to_have_text(re.compile(r"round ([2-9]|\d\d) of"))
+    before = rounds_of(page)[1]
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    stopped = rounds_of(page)
+    assert stopped[1] <= before + 1
+    page.wait_for_timeout(1500)
+    assert rounds_of(page) == stopped
+
+
 def test_run_to_end_ends_and_the_times_come_in(explore):
     page = go_live(explore("?max_tokens=24"))
     press(page, "Run to end")
     expect(page.locator(".position")).to_contain_text("ended here")
     expect(page.get_by_role("button", name="Next round")).to_be_disabled()
     strip = page.locator(".strip[role=list]")
-    expect(strip).to_contain_text(re.compile(r"\d ms · \d+\.\d ms"), timeout=90_000)
-    expect(strip).to_contain_text(re.compile(r"\d× · \d+\.\d\d×"))
+    expect(strip).to_contain_text(re.compile(r"\d ms here \d+\.\d ms target alone"), timeout=90_000)
+    expect(strip).to_contain_text(re.compile(r"\d× measured \d+\.\d\d× model"))
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
 
 
@@ -107,7 +133,7 @@ def test_draft_length_changes_in_the_middle_of_a_run(explore):
     expect(page.locator(".lanes .step .chip")).to_have_count(4)
 
 
-@pytest.mark.parametrize("path", ["/theory", "/"])
+@pytest.mark.parametrize("path", ["/theory", "/", "/explore"])
 def test_a_deep_link_on_a_fresh_server_shows_the_whole_app(fresh_url, visit, path):
     page = visit(f"{fresh_url}{path}")
     expect(page.locator(".wordmark")).to_have_text("Speculative decoding explorer")
@@ -127,14 +153,15 @@ def test_whatever_the_prompt_holds_is_shown_literally(explore):
     page.locator(".st-key-set_prompt textarea").blur()
     go_live(page, rounds=1)
     expect(page.locator(".flow")).to_contain_text(HOSTILE)
-    page.get_by_role("button", name="Copy link").click()
-    expect(page.locator("[data-testid=stCode]")).to_contain_text("%3Cb%3EA+fox")
+    assert "%3Cb%3EA+fox" in copied_link(page)
     assert page.locator("img[src=x]").count() == 0
     assert "owned" not in page.title()
 
 
 def test_single_keys_move_but_never_while_typing_and_can_be_switched_off(explore):
     page = explore()
+    press(page, "Next round")
+    expect(position(page)).to_have_text(re.compile("round 2 of"))
     shown, total = rounds_of(page)
     prompt = page.locator(".st-key-set_prompt textarea")
     prompt.click()
@@ -161,18 +188,95 @@ def test_on_a_desktop_the_round_is_seen_without_scrolling(explore):
     assert not overflows(page)
 
 
+def test_on_a_phone_the_panel_goes_when_a_run_has_started_in_it(explore):
+    page = explore(width=390, height=844)
+    assert not panel_is_open(page)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.locator(".st-key-run_live button").click()
+    expect(position(page)).to_have_text("before the first round")
+    page.wait_for_timeout(800)
+    assert not panel_is_open(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_on_switch_is_seen_on_its_ground(explore, scheme):
+    page = explore(color_scheme=scheme)
+    track = page.locator(".st-key-set_single_keys [data-testid=stCheckbox] label > div").first
+    knob = track.locator("div").first
+    colours = [part.evaluate("e => getComputedStyle(e).backgroundColor") for part in (knob, track)]
+    assert colours[0] != colours[1]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_nothing_is_cut_off_and_a_run_can_be_stepped(explore, scheme):
     page = explore(width=390, height=844, color_scheme=scheme)
     assert not overflows(page)
     page.locator(".st-key-run_live_here button").click()
-    expect(position(page)).to_have_text("round 0 of 0")
+    expect(position(page)).to_have_text("before the first round")
     press(page, "Next round")
     expect(position(page)).to_have_text("round 1 of 1")
     assert not overflows(page)
     for part in (".position", ".figure[role=listitem]", ".wordmark", ".st-key-masthead_badge .badge"):
         for box in (item.bounding_box() for item in page.locator(part).all()):
             assert box["x"] >= 0 and box["x"] + box["width"] <= 390, part
+
+
+def test_a_long_prompt_is_kept_and_its_length_said_beside_it(explore):
+    page = explore()
+    prompt = page.locator(".st-key-set_prompt textarea")
+    prompt.fill("long " * 600)
+    prompt.blur()
+    said = page.get_by_test_id("stSidebar").get_by_role("alert")
+    expect(said).to_contain_text("3,000 characters; at most 2,000")
+    assert prompt.input_value() == "long " * 600
+    prompt.fill("short")
+    prompt.blur()
+    expect(said).to_have_count(0)
+
+
+@pytest.mark.parametrize(("typed", "used"), [("-1", "0"), ("1e12", "4294967295"), ("1.5", "2"), ("x", "17")])
+def test_a_seed_that_is_none_is_answered_at_the_field(explore, typed, used):
+    page = explore()
+    seed = page.locator(".st-key-set_seed input")
+    seed.fill(typed)
+    seed.press("Enter")
+    expect(page.get_by_test_id("stSidebar").get_by_role("alert")).to_contain_text(f"{used} is used")
+    expect(seed).to_have_value(used)
+
+
+def test_what_a_link_asks_for_in_vain_is_said_once(explore):
+    page = explore("?gamma=99&temperature=7&rule=magic&colour=red&seed=3")
+    said = page.locator(".st-key-remarks")
+    expect(said).to_contain_text("16 is used")
+    for words in ("Temperature 7", "“magic”", "“colour”"):
+        expect(said).to_contain_text(words)
+    expect(page.locator(".st-key-set_seed input")).to_have_value("3")
+    said.get_by_role("button").click()
+    expect(said).to_have_count(0)
+
+
+def test_an_empty_prompt_is_answered_at_the_field(explore):
+    page = explore()
+    page.locator(".st-key-set_prompt textarea").fill("")
+    page.locator(".st-key-run_live button").click()
+    expect(page.get_by_test_id("stSidebar").get_by_role("alert")).to_contain_text("The prompt is empty")
+    assert rounds_of(page)[1] > 0
+
+
+def test_after_back_the_panel_says_where_the_sliders_act(explore):
+    page = go_live(explore(), rounds=2)
+    press(page, "Back")
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("Acts after round 2, the newest")
+    press(page, "Next round")
+    expect(page.get_by_test_id("stSidebar")).not_to_contain_text("Acts after round")
+
+
+def test_sliders_of_a_fresh_server_show_their_values_from_the_first_paint(fresh_url, visit):
+    page = visit(f"{fresh_url}/?gamma=7&temperature=1.2")
+    for name, value in (("gamma", "7"), ("temperature", "1.2"), ("top_p", "1")):
+        expect(page.locator(f".st-key-set_{name} input[type=range]")).to_have_value(value)
+    page.wait_for_timeout(1500)
+    expect(page.locator(".st-key-set_gamma input[type=range]")).to_have_value("7")
 
 
 def test_a_prompt_that_is_too_long_is_explained_beside_the_run(explore):
@@ -186,12 +290,14 @@ def test_a_prompt_that_is_too_long_is_explained_beside_the_run(explore):
 
 def test_the_exported_file_is_the_trace_on_screen(explore):
     page = go_live(explore(), rounds=2)
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("From round 3 on")
     with page.expect_download() as download:
-        press(page, "Export…")
+        press(page, "Export JSON")
+    assert download.value.suggested_filename == "embedded-seed-17-rounds-2.json"
     with open(download.value.path(), encoding="utf-8") as file:
         text = file.read()
     assert len(json_codec.loads(text).rounds) == 2
-    assert json.loads(text)["version"] == 1
+    assert json.loads(text)["version"] >= 1
 
 
 def test_the_other_page_and_back_keeps_the_run(explore):

@@ -15,5 +15,5 @@ def test_a_run_slower_than_the_target_alone_says_so_and_is_never_rounded_up_to_o
     measured = metrics.speedup_measured(trace)
     assert measured == pytest.approx(metrics.baseline_time_per_token(trace) / 0.26)
     assert measured < 0.5
-    shown = strip.figures(trace, 6, 4)[3].value
+    shown = strip.figures(trace, 6, 4)[3].values[0][0]
     assert shown.startswith(f"{measured:.2f}×")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specdec_core.decoding.settings import RuleName
-from specdec_core.ui.links import link, read
+from specdec_core.ui.links import link, read, theory_remarks
 from specdec_core.ui.settings import DEFAULT, MAX_GAMMA, PROMPT_LIMIT, Settings
 
 PAIRS = ("embedded", "embedded-weak")
@@ -73,3 +73,9 @@ def test_many_strangers_are_counted_and_long_ones_cut():
 
 def test_parameters_of_the_other_page_are_no_strangers():
     assert read({"alpha": "0.5", "c": "0.1", "extra": "0", "gamma": "3"}, PAIRS)[1] == ()
+
+
+@pytest.mark.parametrize("value", ["2", "-0.1", "nan", "half", "1e999"])
+def test_the_other_page_says_what_its_sliders_cannot_show(value):
+    assert len(theory_remarks({"alpha": value, "c": "0.5", "colour": "red"})) == 1
+    assert theory_remarks({"alpha": "1", "gamma": "16"}) == []
