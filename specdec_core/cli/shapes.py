@@ -23,14 +23,16 @@ COLUMNS = ("kept", "γ", "E", "× plain", "predicted")
 
 
 def lines(result: "ShapeResult") -> Iterator[str]:
-    """One pair: its size, what its parts cost, and its forced runs."""
+    """One pair: its size, what its parts cost, and its runs at a forced acceptance."""
     target, draft = (f"{count / 1e6:,.0f} M" for count in result.parameters)
     costs = result.costs
     yield f"{result.title}: target {target}, draft {draft} parameters, {result.dtype}, batch 1"
     passes = zip(costs.tokens, costs.target, strict=True)
     shown = [f"{n}: {1e3 * seconds:.2f} ({seconds / costs.target[0]:.2f})" for n, seconds in passes]
+    width = max(map(len, shown)) + 3
     for start in range(0, len(shown), 4):
-        yield ("t(n), ms    " if not start else " " * 12) + "   ".join(shown[start : start + 4])
+        cells = "".join(cell.ljust(width) for cell in shown[start : start + 4])
+        yield f"{'' if start else 't(n), ms':12}{cells}".rstrip()
     yield f"draft step  {1e3 * costs.draft:.2f} ms; plain token {1e3 * costs.plain:.2f} ms; c = {costs.c:.3f}"
     waits = "–" if result.waits is None else f"{result.waits:.1f} at γ = {result.waits_gamma}"
     yield f"waits       {waits}"
