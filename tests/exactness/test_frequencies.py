@@ -103,13 +103,14 @@ def embedded():
     return pair, memo(pair.target), memo(pair.draft)
 
 
-def test_the_embedded_pairs_first_two_tokens_have_the_targets_law(embedded):
+def test_twenty_thousand_rounds_on_the_embedded_pair_have_the_targets_law_of_two_tokens(embedded):
     pair, target, draft = embedded
     size, sampling = pair.info.vocab_size, Sampling(0.8)
     prompt = pair.encode("Once upon a time there was a king who had")
-    counts = Counter()
-    for seed in range(6_000):
+    counts, rounds, seed = Counter(), 0, 0
+    while rounds < 20_000:
         models = (lambda: ToyModel(target, size), lambda: ToyModel(draft, size))
-        tokens, _ = emit(*models, "speculative sampling", 1, sampling, seed, prompt, 2)
+        tokens, used = emit(*models, "speculative sampling", 1, sampling, seed, prompt, 2)
         counts[tokens] += 1
+        rounds, seed = rounds + used, seed + 1
     assert p_value(counts, two_token_law(target, size, sampling, prompt)) > SIGNIFICANCE
