@@ -24,7 +24,7 @@ function makeCarpetPanel(view) {
 /** Sizes of the carpet for the rounds there are and the room there is. */
 function carpetShape(view) {
   const { rounds } = view.store;
-  const rows = Math.max(2, ...rounds.map((round) => round.places.length));
+  const rows = Math.max(1, ...rounds.map((round) => round.places.length));
   const columns = roomyCount(rounds.length);
   const room = view.room - CARPET.left - (view.narrow ? 0 : CARPET.margin);
   const column = Math.min(CARPET.widest, room / columns);
@@ -178,7 +178,7 @@ function drawMargin(view, round) {
     bar.style.width = `${(46 * through) / Math.max(tried, 1)}px`;
     return fill(line, fill(make("span", "track"), bar), make("span", "", tried ? `${through} of ${tried}` : "–"));
   });
-  fill(view.margin, make("div", "margin-name", "kept up to here"), ...rows);
+  fill(view.margin, rows.length ? make("div", "margin-name", "kept up to here") : null, ...rows);
 }
 
 /** The round and place under a pointer. */
