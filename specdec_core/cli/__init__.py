@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-COMMANDS = ("generate", "bench", "train", "fetch", "doctor")
+COMMANDS = ("generate", "drafts", "bench", "train", "fetch", "doctor")
 
 INTERRUPTED = 130
 """Exit code after Ctrl+C, as shells use it."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from specdec_core.cli import INTERRUPTED
 from specdec_core.cli.options import (
     DEFAULT,
+    add_draft_options,
     add_pair_options,
     add_round_options,
     check_place,
+    chosen_draft,
     chosen_pair,
     round_settings,
 )
@@ -46,6 +48,7 @@ def add_parser(subparsers: Any) -> None:
         "prompt", nargs="?", default=opening.PROMPT, help=f"the text to continue{DEFAULT}"
     )
     add_pair_options(parser)
+    add_draft_options(parser)
     add_round_options(parser)
     rules = ", ".join(map(_option, RuleName))
     parser.add_argument(
@@ -56,6 +59,9 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--max-new-tokens", type=int, default=opening.MAX_NEW_TOKENS, metavar="N", help=f"at most{DEFAULT}"
+    )
+    parser.add_argument(
+        "--chat", action="store_true", help="the prompt is a message, framed by the target's chat template"
     )
     parser.add_argument("--rounds", action="store_true", help="also list each round with its drafts")
     parser.add_argument("--baseline", action="store_true", help="also time the target alone")
@@ -88,7 +94,13 @@ def _start(args: argparse.Namespace) -> "LiveRun":
 
     pair = chosen_pair(args)
     return LiveRun.start(
-        pair, args.prompt, rule=asked.rule, seed=asked.seed, max_new_tokens=asked.max_new_tokens
+        pair,
+        args.prompt,
+        rule=asked.rule,
+        seed=asked.seed,
+        draft=chosen_draft(args),
+        chat=args.chat,
+        max_new_tokens=asked.max_new_tokens,
     )
 
 

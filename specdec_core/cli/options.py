@@ -11,6 +11,7 @@ from specdec_core.experiments import opening
 if TYPE_CHECKING:
     import torch
 
+    from specdec_core.experiments.drafts import DraftSettings
     from specdec_core.models.pair import Pair
 
 DEFAULT = " (default: %(default)s)"
@@ -26,6 +27,46 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     )
     where = "cpu, cuda, cuda:N or mps (default: a GPU where there is one, else cpu)"
     parser.add_argument("--device", metavar="NAME", help=where)
+
+
+def add_draft_options(parser: argparse.ArgumentParser) -> None:
+    """What drafts, and its own settings."""
+    kinds = "what drafts, one of those that the command drafts lists (default: the pair's own)"
+    parser.add_argument("--draft", metavar="KIND", help=kinds)
+    parser.add_argument(
+        "--draft-option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the draft, such as max_ngram=5; may be given several times",
+    )
+
+
+def chosen_draft(args: argparse.Namespace) -> "DraftSettings | None":
+    """The draft that was asked for; None for the pair's own.
+
+    Raises:
+        ValueError: a setting is not of the form NAME=VALUE, or there is no draft to set it for.
+    """
+    from specdec_core.experiments.drafts import DraftSettings
+
+    if args.draft is None:
+        if args.draft_option:
+            raise ValueError("--draft-option needs --draft: name the draft that it is for")
+        return None
+    pairs = [text.partition("=") for text in args.draft_option]
+    if wrong := [name for name, equals, value in pairs if not (name and equals and value)]:
+        raise ValueError(f"--draft-option {wrong[0]!r} is not of the form NAME=VALUE")
+    return DraftSettings.of(args.draft, **{name: _value(value) for name, _, value in pairs})
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def add_round_options(parser: argparse.ArgumentParser) -> None:
