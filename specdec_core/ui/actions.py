@@ -2,10 +2,14 @@
 
 A move redraws the round alone. What else depends on it follows once the browser has painted
 the round and the reader has come to rest (``settle``), so nothing keeps a step waiting.
+
+Two events may reach the server together, and of the redraws that their callbacks ask for
+Streamlit keeps the later one. So the session remembers what is owed until it has been drawn.
 """
 
 import logging
 from collections.abc import Callable
+from typing import NoReturn
 
 import streamlit as st
 
@@ -14,18 +18,17 @@ from specdec_core.ui import session
 from specdec_core.ui.jobs import Timing
 from specdec_core.ui.loading import PairUnavailable, loading, pair
 from specdec_core.ui.run_view import Cursor
-from specdec_core.ui.session import Mode, Session
+from specdec_core.ui.session import PARTS, Mode, Session
 from specdec_core.ui.settings import Settings, over_limit
 
 _LOG = logging.getLogger(__name__)
 _FORESEEN = (ValueError, RuntimeError, OSError, PairUnavailable)
-_MOVED = ["round"]
 
 
 def start() -> None:
     """Start a live run with what the controls say; it replaces the run on screen."""
     _begin(session.chosen())
-    st.rerun()
+    redraw(*PARTS)
 
 
 def reset() -> None:
@@ -35,7 +38,7 @@ def reset() -> None:
         _begin(state.same_run(session.chosen()))
     else:
         state.go(-1)
-    st.rerun()
+    redraw(*PARTS)
 
 
 def forward() -> None:
@@ -43,7 +46,7 @@ def forward() -> None:
     state = session.current()
     state.mode = "paused"
     attempt(state, lambda: state.forward(session.chosen().round))
-    st.rerun(_MOVED)
+    redraw("round")
 
 
 def back() -> None:
@@ -51,18 +54,20 @@ def back() -> None:
     state = session.current()
     state.mode = "paused"
     state.go(state.cursor.round - 1)
-    st.rerun(_MOVED)
+    redraw("round")
 
 
 def go(index: int) -> None:
     """Show a round that there is."""
     session.current().go(index)
-    st.rerun(_MOVED)
+    redraw("round")
 
 
-def redraw() -> None:
-    """Draw the buttons anew that a switch in the side panel changes."""
-    st.rerun(["round", "panel"])
+def redraw(*parts: str) -> NoReturn:
+    """Have these parts of the page drawn anew, and what else is owed."""
+    owed = session.current().owed
+    owed.update(parts)
+    st.rerun([part for part in PARTS if part in owed])
 
 
 def settle() -> None:
@@ -70,13 +75,13 @@ def settle() -> None:
     state = session.current()
     state.painted = True
     loading(session.chosen().pair).begin()
-    st.rerun(["panel", "badge", "charts"])
+    redraw("panel", "badge", "charts")
 
 
 def set_mode(mode: Mode) -> None:
     """Let rounds follow each other, or stop them between two rounds."""
     session.current().mode = mode
-    st.rerun(["round", "panel", "badge"])
+    redraw("round", "panel", "badge")
 
 
 def run_to_end() -> None:
@@ -84,7 +89,7 @@ def run_to_end() -> None:
     state = session.current()
     if not state.live:
         state.go(state.newest)
-        st.rerun(_MOVED)
+        redraw("round")
     set_mode("run")
 
 
@@ -93,19 +98,19 @@ def time_again() -> None:
     state = session.current()
     if state.timing:
         state.timing.again(session.chosen().round.sampling)
-    st.rerun(["badge"])
+    redraw("badge")
 
 
 def choose_pair() -> None:
     """Have the pair that was chosen loaded while the visitor goes on choosing."""
     loading(session.chosen().pair).begin()
-    st.rerun(["panel", "badge"])
+    redraw("panel", "badge")
 
 
 def read_remarks() -> None:
     """Take away what was said about the link."""
     session.current().remarks = ()
-    st.rerun(_MOVED)
+    redraw("round")
 
 
 def attempt(state: Session, work: Callable[[], None]) -> None:
@@ -130,12 +135,13 @@ def _begin(settings: Settings) -> None:
 
 
 def _replace(state: Session, settings: Settings) -> None:
-    from specdec_core.experiments.live import LiveRun  # imports torch, which the first page must not wait for
-
     if sentence := over_limit(settings.prompt):
         raise PromptError(sentence)
+    models = pair(settings.pair)
+    from specdec_core.experiments.live import LiveRun  # imports torch, so only once a pair is there
+
     live = LiveRun.start(
-        pair(settings.pair),
+        models,
         settings.prompt,
         rule=settings.rule,
         seed=settings.seed,

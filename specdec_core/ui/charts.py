@@ -28,6 +28,7 @@ def _charts() -> None:
             st.button(label, key="time_again", type="tertiary", on_click=actions.time_again)
     with st.container(key="chart_card", border=True):
         _show(name if name in NAMES else "Race", state.trace, state.cursor.round)
+    state.owed.discard("charts")
 
 
 def _show(name: str, trace: Trace, cursor: int) -> None:

@@ -59,6 +59,7 @@ def panel() -> None:
     _from_next_round(state)
     _keep_and_share(state)
     session.keep()
+    state.owed.discard("panel")
 
 
 def _new_run(state: Session) -> None:
@@ -166,7 +167,9 @@ def _keep_and_share(state: Session) -> None:
         on_click="ignore",
     )
     keys = session.key("single_keys")
-    st.toggle("Single-key shortcuts", key=keys, help=_KEYS_HELP, on_change=actions.redraw)
+    st.toggle(
+        "Single-key shortcuts", key=keys, help=_KEYS_HELP, on_change=actions.redraw, args=("round", "panel")
+    )
 
 
 def _file_name(state: Session) -> str:

@@ -8,17 +8,21 @@ pages imports torch.
 import gc
 import logging
 import threading
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from specdec_core.models.errors import PairError
+from specdec_core.models.registry import find_pair
 
 if TYPE_CHECKING:
     from specdec_core.models import loading as models
     from specdec_core.models.pair import Pair
 
 _LOG = logging.getLogger(__name__)
+_IMPORTING = threading.Lock()
 
 
 class PairUnavailable(Exception):
@@ -64,11 +68,7 @@ class Loading:
 
     def _load(self) -> None:
         try:
-            from specdec_core.models import loading as models
-            from specdec_core.models.machine import set_threads
-            from specdec_core.models.registry import find_pair
-
-            set_threads()
+            models = _imported()
             self._models = models.begin(find_pair(self.key))
             self._models.pair()
             _spare_the_collector()
@@ -80,6 +80,20 @@ class Loading:
             self.trouble = "The pair could not be loaded; the server's log says why."
         finally:
             self._done.set()
+
+
+def _imported() -> ModuleType:
+    """The module that loads pairs, imported with all else that needs torch.
+
+    By one thread at a time: transformers hands out its parts before they are whole.
+    """
+    with _IMPORTING:
+        import_module("specdec_core.experiments.live")
+        from specdec_core.models import loading as models
+        from specdec_core.models.machine import set_threads
+
+        set_threads()
+        return models
 
 
 def _spare_the_collector() -> None:
@@ -99,13 +113,11 @@ def loading(key: str) -> Loading:
 
 
 def pair(key: str) -> "Pair":
-    """The pair, loaded now if need be; a failed loading is tried again the next time.
+    """The pair, loaded now if need be; a loading that has failed before is tried again.
 
     Raises:
         PairUnavailable: it could not be loaded.
     """
-    try:
-        return loading(key).pair()
-    except PairUnavailable:
+    if loading(key).trouble:
         loading.clear(key)
-        raise
+    return loading(key).pair()

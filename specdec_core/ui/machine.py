@@ -18,9 +18,10 @@ def watch() -> None:
 
 def _badge() -> None:
     state = session.current()
-    state.drawn["badge"] = _news(state)
+    state.news = _news(state)
     st.html(badge(*_texts(state)))
     browser.pulse(_patience(state), key="pulse", on_tick=_look, runs=state.runs)
+    state.owed.discard("badge")
 
 
 def _look() -> None:
@@ -29,11 +30,11 @@ def _look() -> None:
     if not state.painted:
         actions.settle()  # the view should have asked for it long ago
     if state.mode != "paused":
-        st.rerun(["badge", "charts"])
-    loaded, measured = state.drawn.get("badge", (None, None))
-    if _news(state)[1] != measured:
-        st.rerun(["badge", "round", "charts"])
-    st.rerun(["badge"] if _loaded() == loaded else ["badge", "panel"])
+        actions.redraw("badge", "charts")
+    loaded, measured = _news(state)
+    if measured != state.news[1]:
+        actions.redraw("badge", "round", "charts")
+    actions.redraw("badge", *([] if loaded == state.news[0] else ["panel"]))
 
 
 def _patience(state: Session) -> float | None:

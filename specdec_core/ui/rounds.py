@@ -36,6 +36,7 @@ def _round() -> None:
     on_rest = None if state.mode == "run" else actions.settle
     state.cursor = run_view(state.trace, state.cursor, key=VIEW, on_rest=on_rest)
     browser.pulse(_NEXT[state.mode], key="play_pulse")
+    state.owed.discard("round")
 
 
 def _advance(state: Session, position: st.delta_generator.DeltaGenerator) -> None:

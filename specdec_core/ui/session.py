@@ -29,6 +29,9 @@ PLAY_SECONDS = 0.6
 SLICE_SECONDS = 0.25
 """How long Run to end computes before it lets the page be drawn."""
 
+PARTS = ("round", "panel", "badge", "charts")
+"""The fragments that Explore is made of, in the order in which they are drawn anew."""
+
 TYPED = ("seed", "max_tokens")
 """Numbers that are typed as text, so that whatever is typed can be answered."""
 
@@ -52,7 +55,8 @@ class Session:
         runs: how many live runs have been started.
         last_tick: when Play or Run to end last went on.
         painted: the browser has drawn the round, so what takes longer no longer delays it.
-        drawn: what was last drawn of the parts that follow the round, by the name of the part.
+        news: what the badge knew when it was last drawn.
+        owed: parts of the page that have still to be drawn anew.
     """
 
     shown: Trace
@@ -67,7 +71,8 @@ class Session:
     runs: int = 0
     last_tick: float = 0.0
     painted: bool = False
-    drawn: dict[str, object] = field(default_factory=dict)
+    news: tuple = ()
+    owed: set[str] = field(default_factory=set)
 
     @property
     def trace(self) -> Trace:

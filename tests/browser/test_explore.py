@@ -307,3 +307,11 @@ def test_the_other_page_and_back_keeps_the_run(explore):
     page.locator(".st-key-pages a", has_text="Explore").click()
     expect(position(page)).to_have_text("round 1 of 1")
     expect(page.locator(".lanes h3")).to_contain_text("Round 1")
+
+
+def test_a_run_asked_for_while_the_pair_is_still_loading_starts(fresh_url, visit):
+    page = visit(f"{fresh_url}/", width=390, height=844)
+    page.locator(".st-key-run_live_here button").click()
+    expect(position(page)).to_have_text("before the first round")
+    press(page, "Next round")
+    expect(position(page)).to_have_text("round 1 of 1")
