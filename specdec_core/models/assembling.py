@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 import torch
 
+from specdec_core.decoding.cache import CachedModel
 from specdec_core.models.checklist import WORKING, Checklist
 from specdec_core.models.checks import fingerprint, shown_name, weight_bytes
 from specdec_core.models.errors import PairError
@@ -29,6 +30,7 @@ from specdec_core.models.runner import runner_for
 from specdec_core.models.shelf import Shelf, collect
 from specdec_core.models.sources import obtain
 from specdec_core.models.specs import ModelRef, PairSpec
+from specdec_core.models.trial import try_out
 from specdec_core.models.vocabulary import Vocabulary, alone, shared, vocabulary_of
 from specdec_core.traces.trace import ModelInfo, PairInfo
 
@@ -156,6 +158,7 @@ def _read(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
     )
     own = alone(vocabulary_of(info.name, tokenizer, config.vocab_size))
     loaded = LoadedModel(folder, module, passes, tokenizer, info, own.size, own.padding)
+    try_out(info.name, CachedModel(passes), module.dtype)
     _warm_up(loaded, meter)
     give_back_memory()  # the weights as they were read, before they were laid out anew
     return loaded

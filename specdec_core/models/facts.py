@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
 from specdec_core.decoding.cache import UnsupportedCache, rewindable_cache
 from specdec_core.models.errors import PairError
@@ -60,7 +60,7 @@ def read_facts(folder: Path, name: str) -> ModelFacts:
     config = read_config(folder)
     text = config.get_text_config()
     end_ids = end_ids_of(config, _generation(folder), tokenizer := read_tokenizer(folder))
-    native = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and not config.is_encoder_decoder
+    native = _writes(config)
     context = int(getattr(text, "max_position_embeddings", 0) or 0)
     return ModelFacts(
         name=name,
@@ -113,6 +113,12 @@ def _generation(folder: Path) -> _Generation:
         return _Generation()
 
 
+def _writes(config: PreTrainedConfig) -> bool:
+    """Whether transformers writes text with this model, each token from those before it alone."""
+    encodes = type(config) in MODEL_FOR_MASKED_LM_MAPPING and not getattr(config, "is_decoder", False)
+    return type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and not config.is_encoder_decoder and not encodes
+
+
 def _parameters(config: PreTrainedConfig) -> int:
     """Counted on a model without memory behind it."""
     with torch.device("meta"):
@@ -121,10 +127,18 @@ def _parameters(config: PreTrainedConfig) -> int:
 
 def _cache_values(config: PreTrainedConfig) -> int:
     """Keys and values of one token in all layers."""
-    heads = getattr(config, "num_attention_heads", 0) or 0
-    groups = getattr(config, "num_key_value_heads", None) or heads
-    size = getattr(config, "head_dim", None) or (config.hidden_size // heads if heads else 0)
-    return 2 * config.num_hidden_layers * groups * size
+    layers, heads = (_number(config, name) for name in ("num_hidden_layers", "num_attention_heads"))
+    groups = _number(config, "num_key_value_heads") or heads
+    size = _number(config, "head_dim") or (_number(config, "hidden_size") // heads if heads else 0)
+    return 2 * layers * groups * size
+
+
+def _number(config: PreTrainedConfig, name: str) -> int:
+    """One number of a config; the largest where it differs from layer to layer, 0 where there is none."""
+    try:
+        return int(getattr(config, name, None) or 0)
+    except RuntimeError:  # what transformers raises where each layer has a value of its own
+        return max(int(getattr(layer, name, None) or 0) for layer in config.per_layer_config)
 
 
 def _state(config: PreTrainedConfig, context: int) -> str:
@@ -132,4 +146,7 @@ def _state(config: PreTrainedConfig, context: int) -> str:
         rewindable_cache(config, max(1, context))
     except UnsupportedCache as error:
         return str(error)
+    except Exception as error:
+        # transformers makes some kinds of cache only for configs of their own form.
+        return f"transformers has no cache of the usual kind for this model ({type(error).__name__})"
     return ""
