@@ -71,7 +71,7 @@ class CostBench:
         drafter: what drafts, not having read anything.
         runner: hands out the device.
         clock: notes moments on it.
-        room: most tokens that the draft's cache holds, where that is less than the target's.
+        room: most tokens that the draft's cache holds, the target's number if left out.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class CostBench:
         room: int | None = None,
     ) -> None:
         self._target, self._drafter, self._runner, self._clock = target, drafter, runner, clock
-        self._room = min(target.context_length, room or target.context_length)
+        self._room = room or target.context_length
         self._forget()
 
     def measure(
@@ -98,7 +98,8 @@ class CostBench:
             repeats: how many passes of each size; fewer on a slow machine.
         """
         sizes = tuple(sorted({1, *tokens}))
-        self._read(min(context, self._room - sizes[-1] - STEPS - 1))
+        longest = min(self._target.context_length - sizes[-1], self._room - STEPS) - 1
+        self._read(max(2, min(context, longest)))
         self._repeat(sizes)
         self._forget()  # the first times were for warming up
         started = perf_counter()

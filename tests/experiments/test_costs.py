@@ -30,6 +30,12 @@ def test_the_context_shrinks_to_what_the_model_holds(pair):
     assert measure_costs(pair, tokens=(9,), context=10 * limit, repeats=1).context < limit
 
 
+def test_a_draft_that_holds_few_tokens_is_measured_within_them(tmp_path):
+    short = load_spec(pair_spec(tmp_path, draft_context=16), "cpu")
+    table = measure_costs(short, tokens=(5,), repeats=1)
+    assert table.context <= 16 and table.draft > 0
+
+
 def test_others_get_the_device_meanwhile(pair):
     options = {"tokens": (2,), "context": 8, "repeats": 30}
     thread = threading.Thread(target=measure_costs, args=(pair,), kwargs=options, daemon=True)

@@ -54,9 +54,10 @@ def save(folder: Path, language_model: LlamaForCausalLM, words: PreTrainedTokeni
     return folder
 
 
-def pair_spec(folder: Path, *, context: int = 128) -> PairSpec:
+def pair_spec(folder: Path, *, context: int = 128, draft_context: int | None = None) -> PairSpec:
     """A target of two layers and a draft of one, saved below ``folder``."""
     words = tokenizer()
     target = save(folder / "target", model(len(words), layers=2, seed=1, context=context), words)
-    draft = save(folder / "draft", model(len(words), layers=1, seed=2, context=context), words)
+    short = model(len(words), layers=1, seed=2, context=draft_context or context)
+    draft = save(folder / "draft", short, words)
     return folder_pair("tiny", "Tiny", "A random pair.", target, draft, "Apache-2.0")
