@@ -49,20 +49,20 @@ def try_out(name: str, sequence: SequenceModel, dtype: torch.dtype) -> None:
 
 
 def _whole(name: str, sequence: SequenceModel) -> Tensor:
-    """Logits of all tokens from one pass; [4, V]."""
+    """Logits of all tokens but the second from one pass; [3, V]."""
     logits = sequence.feed(TOKENS, keep=len(TOKENS))
     if sequence.length != len(TOKENS):
         raise PairError(f"{name} cannot be run: it does not keep its past in the cache that it is given.")
     sequence.rewind(0)
-    return logits
+    return logits[[0, 2, 3]]
 
 
 def _in_pieces(sequence: SequenceModel) -> Tensor:
-    """The same from two passes, the second one after a rejected draft; [4, V]."""
+    """The same from two passes, the second one after a rejected draft and asked for its last rows alone."""
     first = sequence.feed(TOKENS[:1], keep=1)
     sequence.feed((TOKENS[1], TOKENS[0]), keep=1)
     sequence.rewind(1)
-    rest = sequence.feed(TOKENS[1:], keep=len(TOKENS) - 1)
+    rest = sequence.feed(TOKENS[1:], keep=len(TOKENS) - 2)
     sequence.rewind(0)
     return torch.cat([first, rest])
 

@@ -12,6 +12,7 @@ from transformers import (
     Llama4TextConfig,
     RobertaConfig,
     RwkvConfig,
+    TrOCRConfig,
 )
 
 from specdec_core.decoding.cache import CachedModel
@@ -76,6 +77,14 @@ def test_a_config_whose_layers_differ_is_reckoned_with_its_largest():
     [
         BertConfig(**SIZE, intermediate_size=48, initializer_range=0.3),
         RwkvConfig(vocab_size=V, hidden_size=32, num_hidden_layers=2, attention_hidden_size=32),
+        TrOCRConfig(
+            vocab_size=V,
+            d_model=32,
+            decoder_layers=2,
+            decoder_attention_heads=4,
+            decoder_ffn_dim=48,
+            init_std=0.3,
+        ),
     ],
     ids=lambda config: config.model_type,
 )
