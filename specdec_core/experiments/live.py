@@ -227,11 +227,11 @@ class LiveRun:
         """
         drafter = make_drafter(self.pair, self.draft)
         decoder = Decoder(self.pair.target(), drafter, self.run, NoRecorder(), self._stop, self.pair.clock)
-        times: tuple[RoundTimes, ...] = ()
+        made = 0
         with self.pair.runner.turn(timeout):
             decoder.prefill()
-        while len(times) < len(self._trace.rounds):
-            recorded = self._trace.rounds[len(times)]
+        while made < len(self._trace.rounds):
+            recorded = self._trace.rounds[made]
             with self.pair.runner.turn(timeout) as turn:
                 again = decoder.step(recorded.settings)
                 contended = turn.contended
@@ -239,9 +239,10 @@ class LiveRun:
                 raise ReplayDiffers(f"round {recorded.index + 1} gave other tokens when it was replayed")
             if contended:
                 return
-            times = (*times, again.times)
-            if len(times) > len(self._trace.replay):
-                self._change(replay=times)
+            made += 1
+            if made > len(self._trace.replay):
+                # Times once measured stay: what is on screen must not change under the reader.
+                self._change(replay=(*self._trace.replay, again.times))
             yield again.times
 
     @property

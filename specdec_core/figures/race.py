@@ -52,7 +52,7 @@ def race(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
         heading="<br>".join(filter(None, (_heading(palette, both, joint), _conditions(trace, both)))),
         notes=[
             _run_label(palette, both, end),
-            *([_alone_label(palette, both, _drawn(trace))] if timed else []),
+            *([_alone_label(palette, both, _same_law(trace))] if timed else []),
         ],
     )
 
@@ -121,10 +121,10 @@ def _run_label(palette: Palette, both: metrics.Race, end: float) -> dict[str, An
     return note(words, palette.draft_text, **place, **side)
 
 
-def _alone_label(palette: Palette, both: metrics.Race, drawn: bool) -> dict[str, Any]:
+def _alone_label(palette: Palette, both: metrics.Race, same_law: bool) -> dict[str, Any]:
     """The target's name under its line, which leaves the lower right corner free."""
     words = f"target alone: {both.target_tokens[-1]} tokens, {_ms(both.target_ms[-1])}"
-    if drawn:
+    if same_law:
         words += f"<br>{coloured('other dice, same distribution', palette.grey)}"
     corner = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "bottom"}
     return note(words, palette.target_text, **corner, yshift=4, align="right")
@@ -143,9 +143,13 @@ def _conditions(trace: Trace, both: metrics.Race) -> str:
     return trace.conditions + (" · replayed" if both.replayed else "") + clock
 
 
-def _drawn(trace: Trace) -> bool:
-    """Whether tokens were drawn, so that the two texts differ."""
-    return not all(trace.run.in_force(item.settings.sampling).greedy for item in trace.rounds)
+def _same_law(trace: Trace) -> bool:
+    """Whether both texts were drawn, and from one distribution: with the same settings in every round."""
+    if trace.baseline is None:
+        return False
+    alone = trace.run.in_force(trace.baseline.sampling)
+    laws = {trace.run.in_force(item.settings.sampling) for item in trace.rounds}
+    return laws <= {alone} and not alone.greedy
 
 
 def _alt(both: metrics.Race, joint: _Joint | None, timed: bool) -> str:
