@@ -150,7 +150,8 @@ class GrowingLayer(DynamicLayer):
     @property
     def nbytes(self) -> int:
         """Memory of the buffers; an empty layer has none."""
-        return self.keys.nbytes + self.values.nbytes if self.is_initialized else 0
+        # Asked by others while a round goes on, so each buffer is looked at once.
+        return sum(buffer.nbytes for buffer in (self.keys, self.values) if buffer is not None)
 
     def crop(self, tokens_to_remove: int) -> None:
         # transformers 5 passes the number of tokens to remove, as a negative number.

@@ -169,11 +169,11 @@ class LiveRun:
             if self._decoder is None or self.ended:
                 raise RunEnded(self._ending())
             item = self._make(self._decoder, settings, single, timeout)
-            _idle.used(self)
             pieces = _pieces(self.pair, ids_of(item).tolist(), self._trace.pieces)
             with self._changing:
                 self._trace = self._trace.append(item, pieces)
-            return item
+        _idle.used(self)
+        return item
 
     def measure_costs(self) -> CostTable:
         """The costs of the pair with this draft, measured once for all runs, frozen in this trace."""

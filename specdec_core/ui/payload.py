@@ -28,7 +28,8 @@ LAST_PLACE = {"bonus": 4, "none": 5}
 
 def run_id(trace: Trace) -> str:
     """Names a run, so that the browser never mixes the rounds of two."""
-    models = (trace.pair.target.fingerprint, trace.pair.draft.fingerprint)
+    draft = trace.pair.draft
+    models = (trace.pair.target.fingerprint, draft.fingerprint if draft else "")
     facts = (*models, trace.run, trace.created, trace.name)
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
