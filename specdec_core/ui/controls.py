@@ -13,8 +13,8 @@ import streamlit as st
 from specdec_core.decoding.settings import RuleName
 from specdec_core.models.registry import PAIRS
 from specdec_core.traces import json_codec
-from specdec_core.ui import actions, browser, links, session
-from specdec_core.ui.loading import loading
+from specdec_core.ui import actions, browser, links, offer, session
+from specdec_core.ui.loading import ask, loading, ships
 from specdec_core.ui.session import Session
 from specdec_core.ui.settings import (
     MAX_GAMMA,
@@ -64,16 +64,7 @@ def panel() -> None:
 
 def _new_run(state: Session) -> None:
     _heading("New run")
-    chosen = session.chosen()
-    st.selectbox(
-        "Pair",
-        tuple(PAIRS),
-        format_func=lambda key: PAIRS[key].title,
-        key=session.key("pair"),
-        help=_literal(PAIRS[chosen.pair].summary),
-        on_change=actions.choose_pair,
-    )
-    _answer(loading(chosen.pair).trouble)
+    _pair(session.chosen().pair)
     _prompt(state)
     st.selectbox(
         "Rule", tuple(RuleName), format_func=str.capitalize, key=session.key("rule"), help=_RULE_HELP
@@ -89,8 +80,32 @@ def _new_run(state: Session) -> None:
         type="secondary" if state.live else "primary",
         icon=":material/play_circle:",
         width="stretch",
+        disabled=loading(session.chosen().pair).to_be_asked,
         on_click=actions.start,
     )
+
+
+def _pair(chosen: str) -> None:
+    """The choice of pair; one that does not ship with the app is loaded only when asked for."""
+    st.selectbox(
+        "Pair",
+        offer.presets(),
+        format_func=lambda key: PAIRS[key].title,
+        key=session.key("pair"),
+        help=_literal(PAIRS[chosen].summary),
+        on_change=actions.choose_pair,
+    )
+    if limits := offer.limits():
+        st.caption(_literal(limits))
+    _answer(loading(chosen).trouble)
+    if loading(chosen).to_be_asked or (loading(chosen).trouble and not ships(chosen)):
+        st.caption(_literal(f"{PAIRS[chosen].teaches} Not loaded yet; it may have to be fetched first."))
+        st.button("Load this pair", key="load_pair", width="stretch", on_click=_load, args=(chosen,))
+
+
+def _load(key: str) -> None:
+    ask(key)
+    actions.redraw("panel", "badge")
 
 
 def _prompt(state: Session) -> None:

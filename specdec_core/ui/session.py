@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from specdec_core.decoding.types import RoundSettings
-from specdec_core.models.registry import PAIRS
 from specdec_core.traces.trace import Trace
-from specdec_core.ui import links, recorded
+from specdec_core.ui import links, offer, recorded
 from specdec_core.ui.run_view import Cursor
 from specdec_core.ui.settings import NAMES, Settings, cleaned
 
@@ -158,7 +157,7 @@ def key(name: str) -> str:
 def chosen() -> Settings:
     """What the controls say now, every value checked."""
     raw = {name: st.session_state.get(key(name)) for name in NAMES}
-    return cleaned({name: value for name, value in raw.items() if value is not None}, tuple(PAIRS))
+    return cleaned({name: value for name, value in raw.items() if value is not None}, offer.presets())
 
 
 def single_keys() -> bool:
@@ -172,7 +171,7 @@ def restore() -> None:
     Only then: a value set while the visitor is typing would take the typed text away.
     """
     if _KEPT not in st.session_state:
-        settings, current().remarks = links.read(st.query_params.to_dict(), tuple(PAIRS))
+        settings, current().remarks = links.read(st.query_params.to_dict(), offer.presets())
         st.session_state[_KEPT] = asdict(settings) | {"single_keys": True}
     for name, value in st.session_state[_KEPT].items():
         put(name, value)

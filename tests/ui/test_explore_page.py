@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from specdec_core.decoding.checks import ModelFailure
-from specdec_core.ui import actions, jobs, recorded
+from specdec_core.ui import actions, jobs, loading, recorded
 from specdec_core.ui.loading import PairUnavailable
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -245,3 +245,29 @@ def test_the_first_click_on_a_fresh_server_forgets_no_control(app):
     before = app.text_area(key="set_prompt").value, app.text_input(key="set_seed").value
     app.run()
     assert (app.text_area(key="set_prompt").value, app.text_input(key="set_seed").value) == before
+
+
+def test_a_link_to_a_pair_that_does_not_ship_loads_nothing(monkeypatch):
+    asked = []
+    monkeypatch.setattr(loading.Loading, "ask", lambda self: asked.append(self.key))
+    test = AppTest.from_file(str(APP), default_timeout=60)
+    test.query_params["pair"] = "qwen3-8b"
+    opened(test)
+    assert test.selectbox(key="set_pair").value == "qwen3-8b"
+    assert state(test).live is None and test.button(key="run_live").disabled
+    click(test, "run_live_here")
+    assert asked == [] and "press “Load this pair”" in shown(test)
+    click(test, "load_pair")
+    assert asked == ["qwen3-8b"]
+
+
+def test_a_public_server_offers_what_it_allows_and_says_so(monkeypatch):
+    monkeypatch.setenv("SPECDEC_ALLOWED_MODELS", "HuggingFaceTB/*")
+    monkeypatch.setattr(loading.Loading, "ask", lambda self: None)
+    test = AppTest.from_file(str(APP), default_timeout=60)
+    test.query_params["pair"] = "qwen3-8b"
+    opened(test)
+    assert test.selectbox(key="set_pair").value == "embedded"
+    assert len(test.selectbox(key="set_pair").options) == 4
+    assert "no pair “qwen3-8b”" in shown(test)
+    assert any("HuggingFaceTB" in caption.value for caption in test.caption)

@@ -55,3 +55,20 @@ def test_an_unforeseen_error_shows_no_details(serve):
     serve(KeyError("secret"))
     with pytest.raises(loading.PairUnavailable, match="server's log"):
         loading.pair("embedded")
+
+
+def test_a_pair_that_does_not_ship_is_loaded_only_when_somebody_asks(serve):
+    models = serve(PairError("The hub is silent."))
+    waiting = loading.loading("qwen3-8b")
+    waiting.begin()
+    with pytest.raises(loading.PairUnavailable, match="press “Load this pair”"):
+        loading.pair("qwen3-8b")
+    assert waiting.done and waiting.to_be_asked and models.asked == 0
+    loading.ask("qwen3-8b")
+    with pytest.raises(loading.PairUnavailable, match="hub is silent"):
+        waiting.pair()
+    with pytest.raises(loading.PairUnavailable, match="hub is silent"):
+        loading.pair("qwen3-8b")
+    assert models.asked == 1
+    loading.ask("qwen3-8b")
+    assert loading.pair("qwen3-8b") == "the pair" and models.asked == 2
