@@ -61,7 +61,7 @@ def catalogue(pair: "Pair") -> list[str]:
 
     lines = []
     for kind in DRAFTS.values():
-        reason = kind.available(pair)
+        reason = kind.missing(pair)
         lines += [f"{'–' if reason else '✓'} {kind.key}: {kind.title}", f"    {reason or kind.summary}"]
         if reason is None:
             lines += [f"    costs {kind.cost}", f"    q is {kind.law}"]

@@ -62,6 +62,8 @@ class CachedModel:
 
     Args:
         module: the model, in eval mode; shared, never written to.
+        logits_on: where logits are brought to, for a device that lacks what laws and draws need;
+            they stay where they are made if left out.
 
     Raises:
         UnsupportedCache: naming the layer types that cannot be rewound, such as recurrent ones.
@@ -77,12 +79,13 @@ class CachedModel:
         1
     """
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, logits_on: torch.device | None = None) -> None:
         config = module.config.get_text_config()
         self.vocab_size: int = config.vocab_size
         self.context_length: int = config.max_position_embeddings
         self._module = module
         self._device = next(module.parameters()).device
+        self._logits_on = logits_on
         self._cache = rewindable_cache(config, self.context_length)
 
     @property
@@ -97,9 +100,7 @@ class CachedModel:
             use_cache=True,
             logits_to_keep=keep,
         )
-        logits = output.logits[0].float()
-        # MPS has no float64, which laws and draws need.
-        return logits.cpu() if logits.device.type == "mps" else logits
+        return output.logits[0].to(self._logits_on, torch.float32)
 
     @property
     def nbytes(self) -> int:

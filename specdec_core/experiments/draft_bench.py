@@ -1,15 +1,17 @@
 """Every draft that a pair can have, on the same prompts in one run: what it keeps, costs and gains."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from types import MappingProxyType
 
-from specdec_core.decoding.types import Round, RoundSettings, Sampling, Verdict
+from specdec_core.decoding.types import RoundSettings, Sampling
 from specdec_core.experiments.drafts import DRAFTS, DraftSettings
 from specdec_core.experiments.live import LiveRun
 from specdec_core.models.pair import Pair
 from specdec_core.text.chat import has_template
+from specdec_core.traces import metrics
+from specdec_core.traces.trace import Framing, Trace
 
 FREE = (
     "Explain in a few sentences why the sky is blue.",
@@ -39,12 +41,10 @@ class DraftRow:
     Attributes:
         kind: key in the catalogue. gamma: the draft length.
         answers: name of the group of prompts.
-        overlap: mean Σ min(p, q) over tested places.
-        kept: accepted / tested drafts.
+        overlap, kept, tokens_per_round, predicted: ``mean_overlap``, ``kept_of_tested``,
+            ``tokens_per_round`` and ``speedup_expected`` of ``traces.metrics``, means over prompts.
         c: time of a draft step in tokens of plain decoding.
-        tokens_per_round: tokens a target pass.
         speedup: time per token of plain decoding over that of this draft, median over prompts.
-        predicted: what the cost table and the tokens per round say.
     """
 
     kind: str
@@ -73,7 +73,7 @@ def bench_drafts(
         sampling: of both; temperature 0 is greedy.
         groups: prompts by what their answers are.
     """
-    kinds = [kind for kind in DRAFTS.values() if kind.available(pair) is None]
+    kinds = [kind for kind in DRAFTS.values() if kind.missing(pair) is None]
     for answers, prompts in groups.items():
         for kind in kinds:
             settings = RoundSettings(GAMMAS.get(kind.key, 2), sampling)
@@ -87,7 +87,7 @@ def _run(pair: Pair, kind: str, prompt: str, settings: RoundSettings, tokens: in
         pair,
         prompt,
         draft=DraftSettings(kind),
-        chat=has_template(pair.tokenizer),
+        framing=Framing(chat=has_template(pair.tokenizer)),
         max_new_tokens=tokens,
     )
     while not live.ended:
@@ -98,30 +98,27 @@ def _run(pair: Pair, kind: str, prompt: str, settings: RoundSettings, tokens: in
 
 
 def _row(kind: str, answers: str, settings: RoundSettings, runs: Sequence[LiveRun]) -> DraftRow:
-    rounds = [item for live in runs for item in live.trace.rounds]
-    tested = sum(item.tested for item in rounds)
-    costs, per_round = runs[0].measure_costs(), sum(len(item.emitted) for item in rounds) / len(rounds)
-    price = sum(len(item.drafted) * costs.c + costs.verify_cost(len(item.drafted)) for item in rounds)
+    traces = [live.trace for live in runs]
     return DraftRow(
         kind=kind,
         gamma=settings.gamma,
         answers=answers,
-        overlap=_overlap(rounds) / tested if tested else None,
-        kept=sum(item.accepted for item in rounds) / tested if tested else None,
-        c=costs.c,
-        tokens_per_round=per_round,
-        speedup=median(_speedup(live) for live in runs),
-        predicted=per_round * len(rounds) / price,
+        overlap=_mean(metrics.mean_overlap, traces),
+        kept=_mean(metrics.kept_of_tested, traces),
+        c=traces[0].costs.c,
+        tokens_per_round=_mean(metrics.tokens_per_round, traces),
+        speedup=median(map(_speedup, traces)),
+        predicted=_mean(metrics.speedup_expected, traces),
     )
 
 
-def _overlap(rounds: Sequence[Round]) -> float:
-    """Σ β over the tested places."""
-    return float(sum(item.places.overlap[item.verdicts <= Verdict.REJECTED].sum() for item in rounds))
+def _mean(metric: Callable[[Trace], float | None], traces: Sequence[Trace]) -> float | None:
+    """Mean over the prompts that there is something to count on."""
+    found = [value for value in map(metric, traces) if value is not None]
+    return fmean(found) if found else None
 
 
-def _speedup(live: LiveRun) -> float:
+def _speedup(trace: Trace) -> float:
     """Time per token of the target alone over this run's, whose first rounds after loading count as well."""
-    trace = live.trace
     own = sum(item.times.total for item in trace.rounds) / len(trace.emitted)
     return float(trace.baseline.seconds.mean()) / own

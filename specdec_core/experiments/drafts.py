@@ -85,10 +85,6 @@ class DraftKind:
     missing: Callable[[Pair], str | None] = lambda pair: None
     prepared: bool = False
 
-    def available(self, pair: Pair) -> str | None:
-        """None if the pair can be drafted for in this way, else the reason, as a sentence."""
-        return self.missing(pair)
-
     def build(self, pair: Pair, options: Options | None = None) -> Drafter:
         """A fresh drafter of this kind for one run.
 
@@ -158,8 +154,7 @@ def _model(model: LoadedModel, options: Options, name: str | None = None) -> Mod
 
 
 def _vocabulary(pair: Pair) -> Vocabulary:
-    device = next(pair.target_model.passes.parameters()).device
-    return Vocabulary(pair.info.vocab_size, device)
+    return Vocabulary(pair.info.vocab_size, pair.target_model.laws_on)
 
 
 def _lookup(pair: Pair, options: Options) -> LookupDrafter:

@@ -158,7 +158,7 @@ def _read(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
     )
     own = alone(vocabulary_of(info.name, tokenizer, config.vocab_size))
     loaded = LoadedModel(folder, module, passes, tokenizer, info, own.size, own.padding)
-    try_out(info.name, CachedModel(passes), module.dtype)
+    try_out(info.name, CachedModel(passes, loaded.laws_on), module.dtype)
     _warm_up(loaded, meter)
     give_back_memory()  # the weights as they were read, before they were laid out anew
     return loaded

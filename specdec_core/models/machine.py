@@ -52,6 +52,16 @@ def default_dtype(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if device.type == "mps" else torch.float32
 
 
+def law_device(device: torch.device) -> torch.device:
+    """Where laws are computed and tokens drawn for models on a device: there, unless it lacks float64.
+
+    Example:
+        >>> law_device(torch.device("mps")), law_device(torch.device("cuda:1"))
+        (device(type='cpu'), device(type='cuda', index=1))
+    """
+    return torch.device("cpu") if device.type == "mps" else device
+
+
 def devices() -> list[torch.device]:
     """Every device that models can run on here, the default one first."""
     cuda = [torch.device(f"cuda:{number}") for number in range(torch.cuda.device_count())]

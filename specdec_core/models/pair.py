@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 from transformers import PreTrainedModel
 
@@ -15,6 +16,7 @@ from specdec_core.models.errors import PairError
 from specdec_core.models.facts import end_ids_of
 from specdec_core.models.fitted import fitted
 from specdec_core.models.lean import LeanLlama
+from specdec_core.models.machine import law_device
 from specdec_core.models.pieces import token_pieces
 from specdec_core.models.prompt import encode_prompt
 from specdec_core.models.runner import Runner
@@ -49,9 +51,19 @@ class LoadedModel:
     masked: tuple[int, ...] = ()
     whole: "LoadedModel | None" = None
 
+    @property
+    def device(self) -> torch.device:
+        """Where it reads tokens, and where its logits come out."""
+        return next(self.passes.parameters()).device
+
+    @property
+    def laws_on(self) -> torch.device:
+        """Where laws are computed and tokens drawn."""
+        return law_device(self.device)
+
     def sequence(self) -> SequenceModel:
         """The model with an empty cache of its own, over the ids of its pair."""
-        cached = CachedModel(self.passes)
+        cached = CachedModel(self.passes, self.laws_on)
         return fitted(cached, self.size or cached.vocab_size, self.masked)
 
 
@@ -82,7 +94,7 @@ class Pair:
         self.spec, self.info, self.runner, self.machine = spec, info, runner, machine
         self.tokenizer = target.tokenizer
         self.target_module, self.draft_module = target.module, draft.module if draft else None
-        self.clock = clock_for(next(target.passes.parameters()).device)
+        self.clock = clock_for(target.device)
         self.end_ids = _end_ids(target, info.vocab_size)
         self._target, self._draft = target, draft
         self._pieces = token_pieces(self.tokenizer, info.vocab_size)

@@ -76,6 +76,13 @@ def test_an_empty_cache_takes_no_memory_and_can_be_filled_again(module):
     assert torch.allclose(model.feed([1, 2, 3, 4], 1), whole(module, [1, 2, 3, 4])[-1:], atol=1e-5)
 
 
+def test_logits_are_brought_to_where_laws_are_computed_as_float32(module):
+    model = CachedModel(module, logits_on=torch.device("meta"))
+    logits = model.feed([1, 2, 3], 2)
+    assert (logits.device.type, logits.dtype, logits.shape) == ("meta", torch.float32, (2, 64))
+    assert CachedModel(module).feed([1], 1).device.type == "cpu"
+
+
 @pytest.mark.parametrize("length", [-1, 4])
 def test_rewinding_to_where_the_cache_never_was_is_refused(module, length):
     model = CachedModel(module)

@@ -22,7 +22,7 @@ def rows(pair):
 
 
 def test_each_draft_to_be_had_has_a_row_for_each_group_of_prompts(pair, rows):
-    kinds = [kind.key for kind in DRAFTS.values() if kind.available(pair) is None]
+    kinds = [kind.key for kind in DRAFTS.values() if kind.missing(pair) is None]
     assert [(row.answers, row.kind) for row in rows] == [
         (answers, kind) for answers in ("free", "copying") for kind in kinds
     ]

@@ -4,14 +4,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from specdec_core.decoding.decoder import Decoder
+from specdec_core.decoding.draws import Draws
 from specdec_core.decoding.origin import Choice
+from specdec_core.decoding.proposal import DraftRequest
 from specdec_core.decoding.settings import RoundSettings, RunSettings, Sampling
 from specdec_core.decoding.types import DraftStop, Verdict
 from specdec_core.experiments.draft_options import Option
 from specdec_core.experiments.drafts import DRAFTS, DraftError, DraftSettings, default_draft, make_drafter
 from specdec_core.models.loading import load_spec
+from specdec_core.models.pair import LoadedModel
 from tests.models import tiny
 
 PROMPT = "Once upon a time there was a king, and once upon a time"
@@ -40,7 +44,7 @@ def run(pair, drafter, *, rule="speculative sampling", limit=24, gammas=(3,), sa
 @pytest.mark.parametrize("key", DRAFTS)
 def test_each_kind_drafts_and_the_record_shows_how(pair, key):
     kind = DRAFTS[key]
-    assert kind.key == key and kind.available(pair) is None
+    assert kind.key == key and kind.missing(pair) is None
     assert all((kind.title, kind.summary.endswith("."), kind.cost, kind.law, kind.source))
     drafter = kind.build(pair)
     rounds = run(pair, drafter)
@@ -90,12 +94,24 @@ def test_a_lone_target_is_drafted_for_by_prompt_lookup_and_has_no_draft_model(pa
     lone = SimpleNamespace(draft_model=None)
     assert default_draft(lone).kind == "prompt-lookup" and default_draft(pair).kind == "model"
     for key in ("model", "lookup-or-model"):
-        assert "no draft model" in DRAFTS[key].available(lone)
+        assert "no draft model" in DRAFTS[key].missing(lone)
+
+
+def test_what_is_proposed_without_a_model_lies_where_the_targets_laws_do():
+    """On MPS, which has no float64, that is the processor."""
+    weight = SimpleNamespace(device=torch.device("mps"))
+    target = LoadedModel(None, None, SimpleNamespace(parameters=lambda: iter([weight])), None, None)
+    pair = SimpleNamespace(target_model=target, info=SimpleNamespace(vocab_size=8))
+    assert target.device.type == "mps"
+    for key, prompt in (("prompt-lookup", (1, 2, 1)), ("suffix", (1, 2, 1)), ("uniform", (1,))):
+        request = DraftRequest(prompt, 1, Sampling(), Draws(0), 0, frozenset())
+        probs = make_drafter(pair, DraftSettings(key)).propose(request).probs
+        assert probs.dtype is torch.float64 and probs.device.type == "cpu" and len(probs) == 1
 
 
 def test_a_target_with_too_few_layers_leaves_none_out():
     shallow = SimpleNamespace(info=SimpleNamespace(target=SimpleNamespace(layers=1)))
-    assert "1 layers; this takes 2" in DRAFTS["early-exit"].available(shallow)
+    assert "1 layers; this takes 2" in DRAFTS["early-exit"].missing(shallow)
     with pytest.raises(DraftError, match="Layer skip: The target has 1 layers"):
         DRAFTS["layer-skip"].build(shallow)
 

@@ -1,11 +1,26 @@
 """The machine is described, and torch gets as many threads as there are cores to use."""
 
 import platform
+import re
+from pathlib import Path
 
 import pytest
 import torch
 
+from specdec_core import decoding
 from specdec_core.models import machine
+
+
+def test_laws_are_computed_where_the_model_is_unless_it_has_no_float64():
+    assert machine.law_device(torch.device("mps")) == torch.device("cpu")
+    for name in ("cpu", "cuda:1", "meta"):
+        assert machine.law_device(torch.device(name)) == torch.device(name)
+
+
+def test_the_algorithm_names_no_device():
+    """DESIGN: decoding knows nothing of devices' names."""
+    for file in Path(decoding.__path__[0]).glob("*.py"):
+        assert not re.search(r"\b(mps|cuda)\b", file.read_text(), re.IGNORECASE), file.name
 
 
 @pytest.fixture
