@@ -30,9 +30,6 @@ COPYING = (
 PROMPTS = {"free": FREE, "copying": COPYING}
 """Groups of prompts by what their answers are."""
 
-GAMMAS = {"model": 4, "bfloat16": 3, "int8": 3, "prompt-lookup": 6, "suffix": 6, "lookup-or-model": 4}
-"""Draft lengths that suit a kind; the others draft two tokens."""
-
 
 @dataclass(frozen=True)
 class DraftRow:
@@ -76,7 +73,7 @@ def bench_drafts(
     kinds = [kind for kind in DRAFTS.values() if kind.missing(pair) is None]
     for answers, prompts in groups.items():
         for kind in kinds:
-            settings = RoundSettings(GAMMAS.get(kind.key, 2), sampling)
+            settings = RoundSettings(kind.gamma, sampling)
             runs = [_run(pair, kind.key, prompt, settings, tokens) for prompt in prompts]
             yield _row(kind.key, answers, settings, runs)
 

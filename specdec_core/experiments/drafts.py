@@ -24,8 +24,9 @@ from specdec_core.experiments.draft_options import (
     depth_option,
     skipped_option,
 )
-from specdec_core.models.lowered import cannot_lower, lowered
+from specdec_core.models.lowered import cannot_lower, is_lowered, lowered
 from specdec_core.models.pair import LoadedModel, Pair
+from specdec_core.models.progress import Meter
 from specdec_core.models.shallow import can_leave_out_layers, early_exit, shallow, skipping
 
 Options = Mapping[str, Value]
@@ -69,9 +70,12 @@ class DraftKind:
         law: the q that its tokens are really drawn from.
         source: where it comes from.
         make: builds one for a run, given complete and checked options.
+        gamma: a draft length that suits it.
         options: what can be set, for a given pair.
         missing: why it is not to be had for a pair, as a sentence, or None.
-        prepared: whether the first one needs a copy of the target, which takes as long as loading it.
+        ready: whether what it needs beside the pair's models is there, so that building one takes no time.
+        prepare: makes that, which may take as long as loading the target; given a meter that is told
+            of the progress and ends the work when it is cancelled.
     """
 
     key: str
@@ -81,9 +85,11 @@ class DraftKind:
     law: str
     source: str
     make: Callable[[Pair, Options], Drafter]
+    gamma: int
     options: Callable[[Pair], tuple[Option, ...]] = lambda pair: ()
     missing: Callable[[Pair], str | None] = lambda pair: None
-    prepared: bool = False
+    ready: Callable[[Pair], bool] = lambda pair: True
+    prepare: Callable[[Pair, Meter], object] = lambda pair, meter: None
 
     def build(self, pair: Pair, options: Options | None = None) -> Drafter:
         """A fresh drafter of this kind for one run.
@@ -211,9 +217,11 @@ def _lowered_kind(format_: str, title: str, summary: str, cost: str, source: str
         law=_SOFT,
         source=source,
         make=lambda pair, options: _model(lowered(pair.target_model, format_), options),
+        gamma=3,
         options=_tokens,
         missing=lambda pair: cannot_lower(pair.target_model, format_),
-        prepared=True,
+        ready=lambda pair: is_lowered(pair.target_model, format_),
+        prepare=lambda pair, meter: lowered(pair.target_model, format_, meter),
     )
 
 
@@ -228,6 +236,7 @@ DRAFTS: dict[str, DraftKind] = {
             law=_SOFT,
             source="Leviathan et al. 2023, arXiv 2211.17192; Chen et al. 2023, arXiv 2302.01318",
             make=_draft_model,
+            gamma=4,
             options=_tokens,
             missing=_no_draft_model,
         ),
@@ -239,6 +248,7 @@ DRAFTS: dict[str, DraftKind] = {
             law=_ONE_HOT,
             source="Saxena 2023, prompt lookup decoding; n-gram speculation in vLLM",
             make=_lookup,
+            gamma=6,
             options=lambda pair: NGRAM_OPTIONS,
         ),
         DraftKind(
@@ -250,6 +260,7 @@ DRAFTS: dict[str, DraftKind] = {
             law=_ONE_HOT,
             source="SuffixDecoding, Oliaro et al. 2024, arXiv 2411.04975",
             make=_suffix,
+            gamma=6,
             options=lambda pair: MATCH_OPTIONS,
         ),
         DraftKind(
@@ -260,6 +271,7 @@ DRAFTS: dict[str, DraftKind] = {
             law="one-hot in rounds that copy, the draft model's in the others; the record says which",
             source="prompt lookup (Saxena 2023) in front of Leviathan et al. 2023",
             make=lambda pair, options: FallbackDrafter(_lookup(pair, options), _draft_model(pair, options)),
+            gamma=4,
             options=lambda pair: (*NGRAM_OPTIONS, TOKEN_OPTION),
             missing=_no_draft_model,
         ),
@@ -286,6 +298,7 @@ DRAFTS: dict[str, DraftKind] = {
             law=_SOFT,
             source="LayerSkip, Elhoushi et al. 2024, arXiv 2404.16710",
             make=_early_exit,
+            gamma=2,
             options=lambda pair: (depth_option(pair.info.target.layers), TOKEN_OPTION),
             missing=_layers_missing(2),
         ),
@@ -297,6 +310,7 @@ DRAFTS: dict[str, DraftKind] = {
             law=_SOFT,
             source="Draft & Verify, Zhang et al. 2023, arXiv 2309.08168",
             make=_layer_skip,
+            gamma=2,
             options=lambda pair: (skipped_option(pair.info.target.layers), TOKEN_OPTION),
             missing=_layers_missing(3),
         ),
@@ -308,6 +322,7 @@ DRAFTS: dict[str, DraftKind] = {
             law="1/V for each of the V tokens, whatever the settings",
             source="the ratio test is exact for any q: Leviathan et al. 2023, appendix A.1",
             make=lambda pair, options: UniformDrafter(_vocabulary(pair)),
+            gamma=2,
         ),
         DraftKind(
             key="oracle",
@@ -319,6 +334,7 @@ DRAFTS: dict[str, DraftKind] = {
             make=lambda pair, options: _model(
                 pair.target_model, options, f"{pair.info.target.name} itself (oracle)"
             ),
+            gamma=2,
             options=_tokens,
         ),
     )

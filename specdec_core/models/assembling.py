@@ -4,10 +4,7 @@ Weights are read once in a process and never written to; each run has caches of 
 pairs with one target share it.
 """
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +22,7 @@ from specdec_core.models.machine import describe_machine, free_memory, give_back
 from specdec_core.models.packed import pack_linears
 from specdec_core.models.pair import LoadedModel, Pair
 from specdec_core.models.progress import Meter
-from specdec_core.models.reading import read_module, read_tokenizer
+from specdec_core.models.reading import read_module, read_tokenizer, turn_to_read
 from specdec_core.models.runner import runner_for
 from specdec_core.models.shelf import Shelf, collect
 from specdec_core.models.sources import obtain
@@ -40,13 +37,8 @@ WARM_UP_TOKENS = (1, 16, 1, 2, 3, 5, 9, 1, 2, 3, 5, 9)
 WARM_UP_SECONDS = 5.0
 """Time after which a large model has warmed up enough."""
 
-POLL = 0.1
-
 _models: WeakValueDictionary[tuple, LoadedModel] = WeakValueDictionary()
 """Models in memory, each for as long as a pair holds it."""
-
-_reading = threading.Lock()
-"""Held while weights go into memory: one at a time, so that what is free can be relied on."""
 
 
 class Way(NamedTuple):
@@ -80,7 +72,7 @@ def make_pair(spec: PairSpec, way: Way, meter: Meter, kept: Shelf[Pair]) -> Pair
     if not found.complete:
         meter.stage("checking what was fetched")
         _checked(spec, way, meter, kept)
-    with _turn(meter):
+    with turn_to_read(meter):
         _make_room(folders, way, kept)
         named = zip(spec.models, folders, strict=True)
         models = [_loaded(model, folder, way, meter) for model, folder in named]
@@ -105,17 +97,6 @@ def _checked(spec: PairSpec, way: Way, meter: Meter, kept: Shelf[Pair]) -> Check
     if item := found.refusal:
         raise PairError(f"{item.reason} {item.advice}".strip())
     return found
-
-
-@contextmanager
-def _turn(meter: Meter) -> Iterator[None]:
-    """Wait until no other pair is being read; waiting can be cancelled."""
-    while not _reading.acquire(timeout=POLL):
-        meter.stage("waiting for another pair to be read")
-    try:
-        yield
-    finally:
-        _reading.release()
 
 
 def _make_room(folders: list[Path], way: Way, kept: Shelf[Pair]) -> None:

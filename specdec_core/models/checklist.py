@@ -91,6 +91,7 @@ class Checklist:
         items: what was checked.
         complete: whether everything could be checked; of a model in a package or a GGUF file that was
             not unpacked yet, little is known.
+        to_fetch: bytes to be fetched before the pair can be loaded.
 
     Example:
         >>> Checklist((Item("Memory", Verdict.WARN, "It is tight."),)).verdict.value
@@ -99,6 +100,7 @@ class Checklist:
 
     items: tuple[Item, ...]
     complete: bool = True
+    to_fetch: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -134,7 +136,7 @@ def checklist(
     complete = len(known) == len(places)
     if complete:
         items.append(_memory(known, room))
-    return Checklist(tuple(items), complete)
+    return Checklist(tuple(items), complete, sum(place.to_fetch for place in places))
 
 
 def memory_needed(models: Sequence[ModelFacts], value_bytes: int) -> int:

@@ -173,9 +173,9 @@ def begin(
     Args:
         spec: which pair.
         device: where it runs; the default device if left out.
-        dtype: number format of its weights; the device's default if left out.
+        dtype: number format of its weights; the pair's own if left out, else the device's default.
     """
-    key = Key(spec, _way(device, dtype))
+    key = Key(spec, _way(spec, device, dtype))
     with _beginning:
         if pair := _shelf.get(key):
             return _Job.of(key, pair).join()
@@ -213,10 +213,19 @@ def load_spec(
 
 
 def check_pair(
-    spec: PairSpec, device: str | torch.device | None = None, meter: Meter | None = None
+    spec: PairSpec,
+    device: str | torch.device | None = None,
+    meter: Meter | None = None,
+    *,
+    dtype: torch.dtype | None = None,
 ) -> Checklist:
-    """The checklist of a pair as it would be loaded now; memory of idle pairs counts as free."""
-    way = _way(device, None)
+    """The checklist of a pair as it would be loaded now; memory of idle pairs counts as free.
+
+    Args:
+        spec, device, dtype: as in ``begin``.
+        meter: told of the little that is fetched; a cancelled meter ends the work.
+    """
+    way = _way(spec, device, dtype)
     return inspect(spec, way.device, meter, dtype=way.dtype, reclaimable=held_bytes(_shelf, way.device))
 
 
@@ -225,6 +234,7 @@ def loaded_pairs() -> list[Pair]:
     return _shelf.kept()
 
 
-def _way(device: str | torch.device | None, dtype: torch.dtype | None) -> Way:
+def _way(spec: PairSpec, device: str | torch.device | None, dtype: torch.dtype | None) -> Way:
     place = torch.device(device) if device is not None else default_device()
-    return Way(place, dtype or default_dtype(place))
+    own = getattr(torch, spec.dtype) if spec.dtype else None
+    return Way(place, dtype or own or default_dtype(place))

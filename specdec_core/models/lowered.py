@@ -29,7 +29,6 @@ A processor without bfloat16 arithmetic multiplies a single row fast and several
 a prompt, go through float32 there: the same weights, with sums no less exact (5.8 ms).
 """
 
-import threading
 from dataclasses import replace
 from functools import cache
 from weakref import WeakKeyDictionary
@@ -42,7 +41,8 @@ from transformers.pytorch_utils import Conv1D
 from specdec_core.models.lean import LeanLlama, Product, can_be_lean
 from specdec_core.models.machine import free_memory
 from specdec_core.models.pair import LoadedModel
-from specdec_core.models.reading import read_module
+from specdec_core.models.progress import Meter
+from specdec_core.models.reading import read_module, turn_to_read
 
 FORMATS = ("bfloat16", "int8")
 """The formats that a target can be lowered to."""
@@ -59,10 +59,9 @@ ROOM = 1.1
 WARM_UP_TOKENS = (4, 2, 1, 1)
 
 _made: WeakKeyDictionary[LoadedModel, dict[str, LoadedModel]] = WeakKeyDictionary()
-_making = threading.Lock()
 
 
-def lowered(model: LoadedModel, format_: str) -> LoadedModel:
+def lowered(model: LoadedModel, format_: str, meter: Meter | None = None) -> LoadedModel:
     """The model in a lower precision; made by the first who asks, shared with all others.
 
     Takes as long as loading the model did, and needs a half or a quarter of a float32
@@ -71,18 +70,29 @@ def lowered(model: LoadedModel, format_: str) -> LoadedModel:
     Args:
         model: the model as loaded; its folder is read again.
         format_: one of ``FORMATS``.
+        meter: told of stages and bytes, from whatever thread this runs in; a cancelled meter
+            ends the work. Others who wait for the same copy then make it themselves.
 
     Raises:
         ValueError: this model cannot be lowered to that format here; says why.
         PairError: the folder can no longer be read.
+        Cancelled: the work was cancelled; nothing is left half done.
     """
     if reason := cannot_lower(model, format_):
         raise ValueError(reason)
-    with _making:
+    if is_lowered(model, format_):
+        return _made[model][format_]
+    meter = meter or Meter()
+    with turn_to_read(meter):
         copies = _made.setdefault(model, {})
         if format_ not in copies:
-            copies[format_] = _make(model, format_)
+            copies[format_] = _make(model, format_, meter)
         return copies[format_]
+
+
+def is_lowered(model: LoadedModel, format_: str) -> bool:
+    """Whether the copy is there, so that asking for it takes no time."""
+    return format_ in _made.get(model, {})
 
 
 def cannot_lower(model: LoadedModel, format_: str) -> str | None:
@@ -96,9 +106,7 @@ def cannot_lower(model: LoadedModel, format_: str) -> str | None:
         return f"The target runs in {name} already; bfloat16 would not be lower."
     if format_ == "int8" and not multiplies_int8(device.type):
         return f"This build of torch has no product with int8 weights on {device.type}."
-    if format_ not in _made.get(model, {}):
-        return _lacks_memory(model, device)
-    return None
+    return None if is_lowered(model, format_) else _lacks_memory(model, device)
 
 
 def _lacks_memory(model: LoadedModel, device: torch.device) -> str | None:
@@ -175,21 +183,27 @@ class Int8Linear(nn.Module):
         return product if self.bias is None else product + self.bias
 
 
-def lower_linears(module: nn.Module, format_: str) -> int:
+def lower_linears(module: nn.Module, format_: str, meter: Meter | None = None) -> int:
     """Replace the linear layers of a bfloat16 module, in place, by those of a format.
 
     GPT-2's ``Conv1D`` counts as linear. Layers whose inputs are not a multiple of
     ``ALIGNED`` stay in bfloat16.
 
+    Args:
+        module: the model. format_: one of ``FORMATS``.
+        meter: told of the bytes of each layer that is done.
+
     Returns:
         How many layers were replaced.
     """
-    replaced = 0
+    replaced, meter = 0, meter or Meter()
     for parent in list(module.modules()):
         for name, child in list(parent.named_children()):
-            if type(child) in (nn.Linear, Conv1D) and (layer := _layer(child, format_)):
-                setattr(parent, name, layer)
-                replaced += 1
+            if type(child) in (nn.Linear, Conv1D):
+                meter.add(child.weight.nbytes)
+                if layer := _layer(child, format_):
+                    setattr(parent, name, layer)
+                    replaced += 1
     return replaced
 
 
@@ -212,24 +226,27 @@ def _multiplies_blocks(device: torch.device) -> bool:
     return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
 
 
-def _make(model: LoadedModel, format_: str) -> LoadedModel:
+def _make(model: LoadedModel, format_: str, meter: Meter) -> LoadedModel:
     """The model read again in bfloat16, its linear layers replaced and the first passes made."""
-    device = next(model.module.parameters()).device
-    module = read_module(model.folder, torch.bfloat16, device)
+    module = read_module(model.folder, torch.bfloat16, model.device, meter)
+    meter.stage(f"lowering {model.info.name} to {format_}", sum(each.nbytes for each in module.parameters()))
     passes: nn.Module | LeanLlama = module
     if can_be_lean(module):
-        passes = LeanLlama(module, lambda weight: _product(weight, format_))
+        passes = LeanLlama(module, lambda weight: _product(weight, format_, meter))
         module.to("meta")  # what is used lies in the lean model now
     else:
-        lower_linears(module, format_)
+        lower_linears(module, format_, meter)
     info = replace(model.info, name=f"{model.info.name} in {format_}")
     copy = replace(model, module=module, passes=passes, info=info)
+    meter.stage(f"warming up {info.name}")
     sequence = copy.sequence()
     for count in WARM_UP_TOKENS:
+        meter.check()
         sequence.feed([0] * count, keep=1)
     return copy
 
 
-def _product(weight: Tensor, format_: str) -> Product:
+def _product(weight: Tensor, format_: str, meter: Meter) -> Product:
+    meter.add(weight.nbytes)
     layer = _lower(weight, None, format_)
     return layer.forward if layer else lambda x: F.linear(x, weight)

@@ -52,6 +52,14 @@ def default_dtype(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if device.type == "mps" else torch.float32
 
 
+def dtypes(device: torch.device) -> list[torch.dtype]:
+    """The number formats of weights that make sense on a device, the default one first."""
+    usual = [torch.float32, torch.bfloat16]
+    formats = usual if device.type == "cpu" else [torch.bfloat16, torch.float16, torch.float32]
+    default = default_dtype(device)
+    return [default, *(each for each in formats if each is not default)]
+
+
 def law_device(device: torch.device) -> torch.device:
     """Where laws are computed and tokens drawn for models on a device: there, unless it lacks float64.
 

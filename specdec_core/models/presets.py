@@ -19,7 +19,9 @@ PAIR_FIELDS = {
     "memory_gib": float,
     "acceptance": list,
     "acceptance_source": str,
+    "dtype": str,
 }
+DTYPES = ("float32", "bfloat16", "float16")
 GIB = 1 << 30
 
 
@@ -103,6 +105,7 @@ def _pair(entry: str, key: str, fields: dict[str, Any], models: Mapping[str, Mod
         teaches=fields["teaches"],
         memory=int(GIB * _positive(entry, "memory_gib", fields["memory_gib"])),
         expected=_expected(entry, fields) if draft else None,
+        dtype=_dtype(entry, fields.get("dtype", "")),
     )
 
 
@@ -127,6 +130,12 @@ def _expected(entry: str, fields: dict[str, Any]) -> Expected:
     if not numbers or not 0 <= ends[0] <= ends[1] <= 1:
         raise PresetError(f"[{entry}] acceptance: must be two rising numbers from 0 to 1, not {ends}")
     return Expected(float(ends[0]), float(ends[1]), fields["acceptance_source"])
+
+
+def _dtype(entry: str, name: str) -> str:
+    if name and name not in DTYPES:
+        raise PresetError(f"[{entry}] dtype: must be one of {', '.join(DTYPES)}, not {name!r}")
+    return name
 
 
 def _check(entry: str, fields: dict[str, Any], known: Mapping[str, type]) -> None:

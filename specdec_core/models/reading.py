@@ -1,5 +1,6 @@
 """From a folder in Hugging Face format to a module and its tokenizer: local files, safetensors, no code."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -23,7 +24,27 @@ from specdec_core.models.weights_progress import counted
 
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
+POLL = 0.05
+"""Seconds between two looks at whether one who waits has given up."""
+
+_reading = threading.Lock()
+
 T = TypeVar("T")
+
+
+@contextmanager
+def turn_to_read(meter: Meter) -> Iterator[None]:
+    """Hold this while weights go into memory: one at a time, so that what is free can be relied on.
+
+    Raises:
+        Cancelled: the work was cancelled while it waited.
+    """
+    while not _reading.acquire(timeout=POLL):
+        meter.stage("waiting for other weights to be read")
+    try:
+        yield
+    finally:
+        _reading.release()
 
 
 def read_module(

@@ -66,6 +66,7 @@ class PairSpec:
         teaches: what to look for when running it, in one sentence.
         memory: bytes that a run needs; None where nobody has said.
         expected: acceptance with the draft model; None where nobody has said.
+        dtype: number format of its weights on every device, as torch names it; "" for the device's default.
     """
 
     key: str
@@ -77,6 +78,7 @@ class PairSpec:
     teaches: str = ""
     memory: int | None = None
     expected: Expected | None = None
+    dtype: str = ""
 
     @property
     def models(self) -> tuple[ModelRef, ...]:

@@ -10,12 +10,13 @@ from specdec_core.decoding.decoder import Decoder
 from specdec_core.decoding.draws import Draws
 from specdec_core.decoding.origin import Choice
 from specdec_core.decoding.proposal import DraftRequest
-from specdec_core.decoding.settings import RoundSettings, RunSettings, Sampling
+from specdec_core.decoding.settings import MOST_DRAFTED, RoundSettings, RunSettings, Sampling
 from specdec_core.decoding.types import DraftStop, Verdict
 from specdec_core.experiments.draft_options import Option
 from specdec_core.experiments.drafts import DRAFTS, DraftError, DraftSettings, default_draft, make_drafter
 from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import LoadedModel
+from specdec_core.models.progress import Meter
 from tests.models import tiny
 
 PROMPT = "Once upon a time there was a king, and once upon a time"
@@ -54,6 +55,13 @@ def test_each_kind_drafts_and_the_record_shows_how(pair, key):
         q, choice = round.places.q, round.origin.choice
         assert (q == 1.0).all() == (choice is not Choice.SAMPLED) or not len(round.drafted)
         assert len(round.times.draft) == len(round.drafted)
+
+
+@pytest.mark.parametrize("key", DRAFTS)
+def test_what_was_prepared_is_ready_and_the_draft_length_is_one_that_can_be_asked_for(pair, key):
+    kind, meter = DRAFTS[key], Meter()
+    kind.prepare(pair, meter)
+    assert kind.ready(pair) and 1 <= kind.gamma <= MOST_DRAFTED
 
 
 @pytest.mark.parametrize("key", WITH_TOKENS)

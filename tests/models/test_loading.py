@@ -64,6 +64,13 @@ def test_weights_are_float32_frozen_and_shared_while_caches_are_not(spec):
     assert not pair.target_module.training
 
 
+def test_the_number_format_is_the_one_asked_for_else_the_pairs_own_else_the_devices(spec):
+    own = replace(spec, dtype="bfloat16")
+    assert load_spec(own, "cpu").info.dtype == "bfloat16"
+    assert load_spec(own, "cpu", torch.float32).info.dtype == "float32"
+    assert load_pair("embedded", "cpu").spec.dtype == "float32"
+
+
 def test_the_second_visitor_gets_the_same_pair(spec):
     assert load_spec(spec, "cpu") is load_spec(spec, "cpu")
 

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -11,8 +12,16 @@ from specdec_core.decoding.cache import CachedModel
 from specdec_core.models import lowered as lowering
 from specdec_core.models.lean import LeanLlama
 from specdec_core.models.loading import load_spec
-from specdec_core.models.lowered import HalfLinear, Int8Linear, cannot_lower, lower_linears, lowered
-from specdec_core.models.reading import read_module
+from specdec_core.models.lowered import (
+    HalfLinear,
+    Int8Linear,
+    cannot_lower,
+    is_lowered,
+    lower_linears,
+    lowered,
+)
+from specdec_core.models.progress import Cancelled, Meter
+from specdec_core.models.reading import read_module, turn_to_read
 from tests.models import tiny
 from tests.models.architectures import CONFIGS, random_model
 
@@ -84,6 +93,40 @@ def test_a_copy_is_made_once_and_shared(pair, format_):
     rows = copy.sequence().feed([1, 2, 3], keep=3)
     assert rows.dtype is torch.float32
     assert overlaps(rows, pair.target().feed([1, 2, 3], keep=3)).mean() > 0.9
+
+
+def test_making_a_copy_tells_stages_and_bytes_and_can_be_cancelled_in_each(pair):
+    class Watched(Meter):
+        def __init__(self, end=""):
+            super().__init__()
+            self.seen, self.end = {}, end
+
+        def check(self):
+            if self.end and self.progress.stage.startswith(self.end):
+                self.cancel()
+            super().check()
+            self.seen[self.progress.stage.split()[0]] = self.progress
+
+    for stage in ("reading", "lowering", "warming"):
+        target = lowering.replace(pair.target_model)
+        with pytest.raises(Cancelled, match=stage):
+            lowered(target, "int8", Watched(stage))
+        assert not is_lowered(target, "int8")
+    meter = Watched()
+    assert lowered(target, "int8", meter) and is_lowered(target, "int8")
+    done = meter.seen["lowering"]
+    assert 0.5 * done.bytes_total < done.bytes_done <= done.bytes_total
+
+
+def test_a_copy_waits_until_no_other_weights_are_read(pair):
+    meter, target = Meter(), lowering.replace(pair.target_model)
+    with turn_to_read(Meter()), ThreadPoolExecutor(1) as pool:
+        copy = pool.submit(lowered, target, "int8", meter)
+        while not meter.progress.stage.startswith("waiting"):
+            assert not copy.done()
+        meter.cancel()
+        with pytest.raises(Cancelled):
+            copy.result(30)
 
 
 def test_a_copy_is_freed_with_its_target(tmp_path):

@@ -11,6 +11,11 @@ from specdec_core import decoding
 from specdec_core.models import machine
 
 
+def test_the_default_format_comes_first_among_those_that_make_sense():
+    assert machine.dtypes(torch.device("cpu")) == [torch.float32, torch.bfloat16]
+    assert machine.dtypes(torch.device("mps"))[0] is torch.bfloat16
+
+
 def test_laws_are_computed_where_the_model_is_unless_it_has_no_float64():
     assert machine.law_device(torch.device("mps")) == torch.device("cpu")
     for name in ("cpu", "cuda:1", "meta"):

@@ -52,12 +52,14 @@ def test_a_pair_is_read_with_all_that_is_said_of_it(tmp_path):
     assert (spec.parameters, spec.memory, spec.gated) == (1100, 1 << 30, False)
     assert spec.licence == "MIT (target), Apache-2.0 (draft)"
     assert (spec.expected.low, spec.expected.high, spec.expected.measured) == (0.4, 0.6, False)
+    assert spec.dtype == "" and read(tmp_path, GOOD + 'dtype = "float16"\n')["both"].dtype == "float16"
     assert spec.draft.package.requirement == "small==1.0" and spec.draft.shipped and not spec.target.shipped
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("memory_gib = 1", 'memory_gib = 1\ndtype = "int4"', "dtype: must be one of float32, bfloat16, float16"),
         ('target = "big"', 'target = "bgi"', r"\[pairs.both\] target: there is no \[models.bgi\]"),
         ('draft = "small"', 'darft = "small"', r"\[pairs.both\] darft: unknown field; known are title"),
         ("parameters = 1000", "parameters = 0", r"\[models.big\] parameters: must be above 0, not 0"),
