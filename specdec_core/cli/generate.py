@@ -63,6 +63,10 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--chat", action="store_true", help="the prompt is a message, framed by the target's chat template"
     )
+    parser.add_argument("--system", default="", metavar="TEXT", help="a system message, with --chat")
+    parser.add_argument(
+        "--stop", action="append", default=[], metavar="TEXT", help="ends the run; may be given several times"
+    )
     parser.add_argument("--rounds", action="store_true", help="also list each round with its drafts")
     parser.add_argument("--baseline", action="store_true", help="also time the target alone")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the whole trace as JSON")
@@ -90,7 +94,11 @@ def _start(args: argparse.Namespace) -> "LiveRun":
     # Checked with a prompt that stands in, so that a slip is told before the models are loaded.
     asked = RunSettings((0,), args.rule.replace("-", " "), args.seed, max_new_tokens=args.max_new_tokens)
 
+    if args.system and not args.chat:
+        raise ValueError("--system needs --chat: a plain prompt has no system message")
+
     from specdec_core.experiments.live import LiveRun
+    from specdec_core.traces.trace import Framing
 
     pair = chosen_pair(args)
     return LiveRun.start(
@@ -99,7 +107,7 @@ def _start(args: argparse.Namespace) -> "LiveRun":
         rule=asked.rule,
         seed=asked.seed,
         draft=chosen_draft(args),
-        chat=args.chat,
+        framing=Framing(args.chat, args.system, tuple(args.stop)),
         max_new_tokens=asked.max_new_tokens,
     )
 

@@ -63,7 +63,30 @@ def weigh(
     accept_u: np.ndarray,
     correct_u: np.ndarray,
 ) -> Evidence:
-    """Test every draft and draw the target's own token at every place; see ``Evidence``."""
+    """Test every draft and draw the target's own token at every place, as the rule has it.
+
+    Args:
+        rule: the verification rule in force.
+        sampling: the settings that shaped both laws.
+        proposal: K drafted tokens and the laws that they were drawn from.
+        target_logits: float32 [K+1, V]. target_probs: float64 [K+1, V], the target's laws.
+        accept_u: float64 [K], the uniforms of the tests.
+        correct_u: float64 [K+1], those of the target's own tokens.
+
+    Example:
+        The draft took token 0, which the target does not give; token 1 is what it has left over:
+
+        >>> from specdec_core.decoding.origin import Origin
+        >>> from specdec_core.decoding.rules import RULES
+        >>> from specdec_core.decoding.types import DraftStop, RuleName
+        >>> law = torch.tensor([[0.0, 1.0], [0.5, 0.5]], dtype=torch.float64)
+        >>> q = torch.tensor([[1.0, 0.0]], dtype=torch.float64)
+        >>> proposal = Proposal((0,), q, None, np.array([0.3]), (0.001,), DraftStop.GAMMA, Origin())
+        >>> rule = RULES[RuleName.SPECULATIVE_SAMPLING]
+        >>> found = weigh(rule, Sampling(), proposal, law.log(), law, np.array([0.6]), np.array([0.2, 0.7]))
+        >>> found.passed.tolist(), found.own.tolist()
+        ([False], [1, 1])
+    """
     device, count = target_logits.device, len(proposal.ids)
     ids = torch.tensor(proposal.ids, dtype=torch.int64, device=device)
     draft_probs = proposal.probs.to(device)

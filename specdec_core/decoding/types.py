@@ -67,8 +67,8 @@ class EndReason(StrEnum):
 Stop = Callable[[Sequence[int]], tuple[int, EndReason] | None]
 """Given all emitted tokens, how many of them to keep and why the run ends, or None to go on.
 
-It is asked about every token as it comes, so the count reaches into the newest round: what
-earlier rounds emitted stays.
+The count is that of the tokens up to the first at which the condition is met, that one included,
+so that the run ends at the same token however many are looked at together.
 """
 
 
@@ -115,7 +115,8 @@ class RoundFlags:
     """Circumstances that make a round's times useless as a measure of speed.
 
     Attributes:
-        cold: among the first rounds after loading, while caches and kernels warm up.
+        cold: among the first rounds after loading, while kernels warm up, or the first after the
+            run's caches were given back, which reads the whole sequence anew.
         contended: another run used the device at the same time or waited for it.
         single: stepped on its own by a person, so that caches went cold before it.
     """

@@ -17,7 +17,7 @@ import numpy as np
 
 from specdec_core.decoding.baseline import PlainToken, decode_plain, prefill_plain
 from specdec_core.decoding.checks import ModelFailure
-from specdec_core.decoding.decoder import Decoder, Prefill, RunEnded
+from specdec_core.decoding.decoder import Decoder, RunEnded
 from specdec_core.decoding.record import NoRecorder, Recorder
 from specdec_core.decoding.types import (
     Round,
@@ -35,7 +35,8 @@ from specdec_core.experiments.idle import IdleCaches
 from specdec_core.models.pair import Pair
 from specdec_core.models.prompt import clean
 from specdec_core.text.chat import as_chat
-from specdec_core.traces.trace import CostTable, PlainRun, Trace
+from specdec_core.text.stopping import stop_at
+from specdec_core.traces.trace import PLAIN_TEXT, CostTable, Framing, PlainRun, Trace
 
 _idle = IdleCaches()
 
@@ -66,27 +67,17 @@ class LiveRun:
     def __init__(
         self,
         pair: Pair,
-        prompt: str,
-        run: RunSettings,
+        trace: Trace,
         decoder: Decoder,
-        prefill: Prefill,
         stop: Stop | None,
-        draft: DraftSettings | None = None,
+        draft: DraftSettings,
     ) -> None:
-        self.pair, self.run, self.draft, self.failure = pair, run, draft or default_draft(pair), ""
-        self._stop = stop
+        self.pair, self.run, self.draft, self.failure = pair, trace.run, draft, ""
+        self._trace, self._stop = trace, stop
         self._decoder: Decoder | None = decoder
+        self._rested = False  # its caches were given back
         self._making = threading.Lock()  # one round at a time
         self._changing = threading.Lock()  # one change of the trace at a time; held briefly
-        self._trace = Trace(
-            pair=pair.info,
-            machine=pair.machine,
-            run=run,
-            prompt=prompt,
-            pieces=_pieces(pair, run.prompt_ids),
-            prefill=prefill,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
 
     @classmethod
     def start(
@@ -98,10 +89,9 @@ class LiveRun:
         seed: int = 0,
         branch: int = 0,
         draft: DraftSettings | None = None,
-        chat: bool = False,
+        framing: Framing = PLAIN_TEXT,
         max_new_tokens: int = 64,
         recorder: Recorder | None = None,
-        stop: Stop | None = None,
         timeout: float | None = WAIT,
     ) -> "LiveRun":
         """Encode the prompt and read it with both models; the first round comes next.
@@ -111,25 +101,35 @@ class LiveRun:
             prompt: the prompt as text.
             rule, seed, branch, max_new_tokens: as in ``RunSettings``.
             draft: what drafts; the pair's default if left out.
-            chat: put the prompt into the target's chat template, as a user's message.
+            framing: what to put around the prompt, and which text ends the run.
             recorder: turns evidence into records; the full one if left out.
-            stop: text condition that ends the run.
             timeout: most seconds to wait for the device.
 
         Raises:
             PromptError: the prompt is empty or too long.
             ChatError: the target has no chat template, or it refuses the prompt.
-            ValueError: a setting is out of its range, or the draft is not to be had for this pair.
+            ValueError: a setting is out of its range, a stop string is empty, or the draft is not to
+                be had for this pair.
             Busy: the device did not come free in time.
         """
-        ids = pair.encode(as_chat(pair.tokenizer, prompt), framed=True) if chat else pair.encode(prompt)
+        ids = _encoded(pair, prompt, framing)
         run = RunSettings(ids, rule, seed, branch, max_new_tokens, pair.end_ids)
-        drafter = make_drafter(pair, draft)
-        decoder = Decoder(pair.target(), drafter, run, recorder, stop, pair.clock)
+        stop = stop_at(framing.stop_strings, pair.piece)
+        decoder = Decoder(pair.target(), make_drafter(pair, draft), run, recorder, stop, pair.clock)
         with pair.runner.turn(timeout):
             prefill = decoder.prefill()
         # The trace holds the text that was read, which is one that can also be written to a file.
-        return cls(pair, clean(prompt), run, decoder, prefill, stop, draft)
+        trace = Trace(
+            pair=pair.info,
+            machine=pair.machine,
+            run=run,
+            prompt=clean(prompt),
+            framing=framing,
+            pieces=_pieces(pair, run.prompt_ids),
+            prefill=prefill,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        return cls(pair, trace, decoder, stop, draft or default_draft(pair))
 
     @property
     def trace(self) -> Trace:
@@ -257,6 +257,7 @@ class LiveRun:
             try:
                 if self._decoder:
                     self._decoder.rest()
+                    self._rested = True
             finally:
                 self._making.release()
 
@@ -268,9 +269,10 @@ class LiveRun:
     def _make(self, decoder: Decoder, settings: RoundSettings, single: bool, timeout: float | None) -> Round:
         """One round on the device, flagged with the circumstances in which it was made."""
         with self.pair.runner.turn(timeout) as turn:
-            cold = self.pair.count_round()
+            cold = self.pair.count_round() or self._rested
             try:
                 item = decoder.step(settings, RoundFlags(cold=cold, single=single))
+                self._rested = False
             except Exception as error:
                 self._decoder, self.failure = None, _failure(error)
                 raise
@@ -288,6 +290,13 @@ class LiveRun:
             pieces = _pieces(self.pair, new_ids, self._trace.pieces)
             known = {**self._trace.pieces, **pieces} if pieces else self._trace.pieces
             self._trace = self._trace.with_(pieces=known, **changes)
+
+
+def _encoded(pair: Pair, prompt: str, framing: Framing) -> tuple[int, ...]:
+    """The ids of a prompt in its frame."""
+    if not framing.chat:
+        return pair.encode(prompt)
+    return pair.encode(as_chat(pair.tokenizer, prompt, framing.system), framed=True)
 
 
 def _failure(error: Exception) -> str:
@@ -311,4 +320,3 @@ def _pieces(
 ) -> dict[int, bytes]:
     """The bytes of those ids that are not known yet."""
     return {id_: pair.piece(id_) for id_ in map(int, ids) if id_ not in known}
-

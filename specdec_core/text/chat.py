@@ -12,7 +12,7 @@ def has_template(tokenizer: Any) -> bool:
     return bool(getattr(tokenizer, "chat_template", None))
 
 
-def as_chat(tokenizer: Any, message: str) -> str:
+def as_chat(tokenizer: Any, message: str, system: str = "") -> str:
     """The message framed as the user's turn, with the assistant's turn opened.
 
     The template comes with the model; transformers runs it in a sandbox that can neither read
@@ -21,13 +21,15 @@ def as_chat(tokenizer: Any, message: str) -> str:
     Args:
         tokenizer: a transformers tokenizer.
         message: what the person wrote.
+        system: a message before it that sets the tone; "" leaves it to the template.
 
     Raises:
         ChatError: there is no template, or it refuses the message.
     """
     if not has_template(tokenizer):
         raise ChatError("This model has no chat template; it continues a plain text.")
-    turns = [{"role": "user", "content": message}]
+    before = [{"role": "system", "content": system}] if system else []
+    turns = [*before, {"role": "user", "content": message}]
     try:
         return tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
     except Exception as error:

@@ -49,6 +49,7 @@ from specdec_core.traces.schema import (
 from specdec_core.traces.trace import (
     TRACE_VERSION,
     CostTable,
+    Framing,
     Machine,
     ModelInfo,
     PairInfo,
@@ -203,6 +204,14 @@ RUN = Record(
         "end_ids": Items(Integer(), 1024, frozenset),
     },
 )
+FRAMING = Record(
+    Framing,
+    {
+        "chat": Flag(),
+        "system": Text(2**22),
+        "stop_strings": Items(Text(), 64),
+    },
+)
 PLAIN = Record(
     PlainRun,
     {
@@ -234,6 +243,7 @@ TRACE = Record(
         "machine": MACHINE,
         "run": RUN,
         "prompt": Text(2**22),
+        "framing": FRAMING,
         "pieces": Pieces(most=2**21, longest=4096),
         "prefill": Maybe(Record(Prefill, {"target": SECONDS, "draft": SECONDS, "tokens": Integer()})),
         "costs": Maybe(COSTS),

@@ -111,6 +111,24 @@ class PlainRun:
 
 
 @dataclass(frozen=True)
+class Framing:
+    """What stands around the prompt, and which text ends the run.
+
+    Attributes:
+        chat: the prompt was put into the target's chat template, as a user's message.
+        system: the system message before it, "" for none; a plain prompt has none.
+        stop_strings: texts that end the run with the token that completes the first of them.
+    """
+
+    chat: bool = False
+    system: str = ""
+    stop_strings: tuple[str, ...] = ()
+
+
+PLAIN_TEXT = Framing()
+
+
+@dataclass(frozen=True)
 class CostTable:
     """What the parts of a round cost on this machine, measured beside the run and frozen with it.
 
@@ -170,7 +188,8 @@ class Trace:
     Attributes:
         pair, machine: what ran, and on what.
         run: settings of the whole run; each round has its own besides.
-        prompt: the prompt as text.
+        prompt: the prompt as text, as a person wrote it.
+        framing: what stands around it, and which text ends the run.
         pieces: the bytes of every token id that appears anywhere in the trace.
         prefill: times of the passes over the prompt, or None before they were made.
         rounds: the rounds so far, in order.
@@ -186,6 +205,7 @@ class Trace:
     machine: Machine
     run: RunSettings
     prompt: str
+    framing: Framing = PLAIN_TEXT
     pieces: Mapping[int, bytes] = field(default_factory=dict, repr=False)
     prefill: Prefill | None = None
     rounds: tuple[Round, ...] = field(default=(), repr=False)

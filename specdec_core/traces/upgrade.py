@@ -28,7 +28,8 @@ def upgraded(fields: Fields, version: int) -> Fields:
 
 def _to_2(fields: Fields) -> Fields:
     """Version 1 counted recording as other time, timed passes alone, and knew one kind of draft."""
-    return _changed(fields, costs=_costs_to_2, replay=_each(_times_to_2), rounds=_each(_round_to_2))
+    plain = {"framing": {"chat": False, "system": "", "stop_strings": []}}
+    return plain | _changed(fields, costs=_costs_to_2, replay=_each(_times_to_2), rounds=_each(_round_to_2))
 
 
 def _round_to_2(item: Fields) -> Fields:

@@ -17,6 +17,8 @@ from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import COLD_ROUNDS
 from specdec_core.models.prompt import PromptError
 from specdec_core.models.runner import Busy
+from specdec_core.text.chat import ChatError
+from specdec_core.traces.trace import Framing
 from tests.models.tiny import pair_spec
 
 SETTINGS = RoundSettings(gamma=3, sampling=Sampling(temperature=0.7))
@@ -306,6 +308,27 @@ def test_a_run_that_rests_goes_on_with_the_same_tokens(pair):
         while not run.ended:
             run.next_round(RoundSettings(3))
     assert runs[0].trace.emitted == runs[1].trace.emitted
+    # The round that reads the whole sequence anew says nothing about speed.
+    before, after = ([item.flags.cold for item in run.trace.rounds[1:3]] for run in runs[::-1])
+    assert (before, after) == ([False, False], [True, False])
+
+
+def test_a_stop_string_ends_the_run_and_its_replay_at_one_token(pair):
+    plain = whole(pair, RoundSettings(3))
+    pieces = [pair.piece(id_) for id_ in plain.trace.emitted]
+    wanted = next(piece.decode() for piece in pieces[2:] if piece.isascii() and piece)
+    run = whole(pair, RoundSettings(3), framing=Framing(stop_strings=(wanted,)))
+    assert run.trace.end is EndReason.STOP_STRING and run.trace.framing.stop_strings == (wanted,)
+    length = next(n for n in range(len(pieces)) if wanted.encode() in b"".join(pieces[:n]))
+    assert run.trace.emitted == plain.trace.emitted[:length]
+    assert len(list(run.replay())) == len(run.trace.rounds)
+
+
+def test_an_empty_stop_string_and_a_chat_without_a_template_are_refused(pair):
+    with pytest.raises(ValueError, match="stop string is empty"):
+        LiveRun.start(pair, PROMPT, framing=Framing(stop_strings=("",)))
+    with pytest.raises(ChatError, match="no chat template"):
+        LiveRun.start(pair, PROMPT, framing=Framing(chat=True))
 
 
 def test_changes_from_two_threads_are_all_kept(pair):

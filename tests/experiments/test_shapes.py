@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from specdec_core.experiments.shape_bench import ACCEPTANCES, SIZES, bench_shape
-from specdec_core.experiments.shapes import ON_CPU, ON_GPU, Shape, ShapedPair, forced, module
+from specdec_core.experiments.shapes import ON_CPU, ON_GPU, Shape, ShapedPair, forced, random_llama
 
 TINY = ShapedPair("tiny", Shape(2, 32, 48, 4, 2), Shape(1, 16, 24, 2, 1), vocab_size=100)
 CPU = torch.device("cpu")
@@ -13,7 +13,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("shape", [TINY.target, TINY.draft])
 def test_a_shape_knows_how_many_weights_it_has(shape):
-    made = module(shape, 100, CPU, torch.float64)  # float64 layers stay as they are
+    made = random_llama(shape, 100, CPU, torch.float64)  # float64 layers stay as they are
     assert made.num_parameters() == shape.parameters(100)
 
 
@@ -25,7 +25,7 @@ def test_the_shapes_are_as_large_as_their_titles_say():
 
 
 def test_random_weights_give_finite_logits_that_depend_on_the_text():
-    made = module(TINY.target, 100, CPU, torch.float32)
+    made = random_llama(TINY.target, 100, CPU, torch.float32)
     with torch.inference_mode():
         one, other = (made(torch.tensor([ids])).logits[0, -1] for ids in ([1, 2, 3], [3, 2, 1]))
     assert one.isfinite().all() and not torch.allclose(one, other)

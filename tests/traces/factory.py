@@ -23,7 +23,7 @@ from specdec_core.decoding.types import (
     Source,
     Verdict,
 )
-from specdec_core.traces.trace import CostTable, Machine, ModelInfo, PairInfo, PlainRun, Trace
+from specdec_core.traces.trace import CostTable, Framing, Machine, ModelInfo, PairInfo, PlainRun, Trace
 from tests.traces import laws
 from tests.traces.laws import END_ID, PIECES, PROMPT, STORY, VOCAB
 
@@ -131,6 +131,7 @@ def make_trace(
         machine=make_machine(),
         run=RunSettings(PROMPT, rule=rule, seed=seed, max_new_tokens=limit, end_ids=frozenset({END_ID})),
         prompt="Once upon a time",
+        framing=Framing(chat=True, system="Be brief.", stop_strings=("\n\n", "🐺")),
         pieces={id_: PIECES[id_] for id_ in STORY},
         prefill=Prefill(target=0.021, draft=0.004, tokens=len(PROMPT) - 1),
         baseline=make_baseline(sampling=sampling) if baseline else None,
