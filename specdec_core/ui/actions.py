@@ -9,17 +9,20 @@ Streamlit keeps the later one. So the session remembers what is owed until it ha
 
 import logging
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import streamlit as st
 
 from specdec_core.models.prompt import PromptError
-from specdec_core.ui import session
+from specdec_core.ui import session, starting
 from specdec_core.ui.jobs import Timing
-from specdec_core.ui.loading import PairUnavailable, loading, pair
+from specdec_core.ui.loading import PairUnavailable
 from specdec_core.ui.run_view import Cursor
 from specdec_core.ui.session import PARTS, Mode, Session
-from specdec_core.ui.settings import Settings, over_limit
+from specdec_core.ui.settings import Settings
+
+if TYPE_CHECKING:
+    from specdec_core.models.pair import Pair
 
 _LOG = logging.getLogger(__name__)
 _FORESEEN = (ValueError, RuntimeError, OSError, PairUnavailable)
@@ -35,7 +38,7 @@ def reset() -> None:
     """Take the run on screen back to before its first round; its prompt, seed and rule stay."""
     state = session.current()
     if state.live:
-        _begin(state.same_run(session.chosen()))
+        _begin(state.same_run(session.chosen()), state.live.pair)
     else:
         state.go(-1)
     redraw(*PARTS)
@@ -74,7 +77,7 @@ def settle() -> None:
     """Draw what follows the round: the browser has painted it, and the reader stays there."""
     state = session.current()
     state.painted = True
-    loading(session.chosen().pair).begin()
+    state.waiting.begin(session.request())
     redraw("panel", "badge", "charts")
 
 
@@ -102,8 +105,8 @@ def time_again() -> None:
 
 
 def choose_pair() -> None:
-    """Have the pair that was chosen loaded while the visitor goes on choosing."""
-    loading(session.chosen().pair).begin()
+    """Load the pair that was chosen if it ships with the app; look at it if not."""
+    session.current().waiting.begin(session.request())
     redraw("panel", "badge")
 
 
@@ -128,27 +131,16 @@ def attempt(state: Session, work: Callable[[], None]) -> None:
             _LOG.error("a round failed", exc_info=True)
 
 
-def _begin(settings: Settings) -> None:
-    """Replace the run on screen, or say why it cannot be replaced."""
+def _begin(settings: Settings, pair: "Pair | None" = None) -> None:
+    """Replace the run on screen, or say why it cannot be replaced; on the chosen pair unless one is given."""
     state = session.current()
-    attempt(state, lambda: _replace(state, settings))
+    attempt(state, lambda: _replace(state, settings, pair))
 
 
-def _replace(state: Session, settings: Settings) -> None:
-    if sentence := over_limit(settings.prompt):
-        raise PromptError(sentence)
-    models = pair(settings.pair)
-    from specdec_core.experiments.live import LiveRun  # imports torch, so only once a pair is there
-
-    live = LiveRun.start(
-        models,
-        settings.prompt,
-        rule=settings.rule,
-        seed=settings.seed,
-        max_new_tokens=settings.max_tokens,
-    )
+def _replace(state: Session, settings: Settings, pair: "Pair | None") -> None:
+    live = starting.live_run(pair or state.waiting.pair(session.request()), settings)
     state.leave()
-    state.live, state.mode, state.cursor = live, "paused", Cursor(-1)
+    state.live, state.started, state.mode, state.cursor = live, settings, "paused", Cursor(-1)
     state.timing = Timing(live, settings.round.sampling)
     state.runs += 1
     state.remarks, state.prompt_trouble = (), ""

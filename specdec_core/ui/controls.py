@@ -11,10 +11,9 @@ from pathlib import Path
 import streamlit as st
 
 from specdec_core.decoding.settings import RuleName
-from specdec_core.models.registry import PAIRS
 from specdec_core.traces import json_codec
-from specdec_core.ui import actions, browser, links, offer, session
-from specdec_core.ui.loading import ask, loading, ships
+from specdec_core.ui import actions, browser, links, pair_panel, session
+from specdec_core.ui.loading import NOT_ASKED, ON_ITS_WAY
 from specdec_core.ui.session import Session
 from specdec_core.ui.settings import (
     MAX_GAMMA,
@@ -29,6 +28,7 @@ from specdec_core.ui.settings import (
 from specdec_core.ui.shell import notice
 
 _EXAMPLES = Path(__file__).parents[2] / "assets" / "examples.toml"
+_STYLE = Path(__file__).with_name("panel.css")
 _GREEDY_REASON = "The greedy rule compares the most probable tokens of both models, so this changes nothing."
 _KEYS_HELP = "B back, N next round, P play or pause. They never act while you are typing."
 _SEED_HELP = (
@@ -55,6 +55,7 @@ def panel() -> None:
     if not state.painted:
         _heading("New run")
         return
+    st.html(_STYLE)
     _new_run(state)
     _from_next_round(state)
     _keep_and_share(state)
@@ -64,7 +65,7 @@ def panel() -> None:
 
 def _new_run(state: Session) -> None:
     _heading("New run")
-    _pair(session.chosen().pair)
+    pair_panel.pair(state)
     _prompt(state)
     st.selectbox(
         "Rule", tuple(RuleName), format_func=str.capitalize, key=session.key("rule"), help=_RULE_HELP
@@ -74,38 +75,26 @@ def _new_run(state: Session) -> None:
         _typed(state, "seed", "Seed", _SEED_HELP)
     with most:
         _typed(state, "max_tokens", "Tokens, at most", f"Where the run ends, from 1 to {MAX_TOKENS}.")
+    reason = _not_yet(state)
     st.button(
         "Start a new run" if state.live else "Run live",
         key="run_live",
         type="secondary" if state.live else "primary",
         icon=":material/play_circle:",
         width="stretch",
-        disabled=loading(session.chosen().pair).to_be_asked,
+        disabled=bool(reason),
+        help=reason or None,
         on_click=actions.start,
     )
 
 
-def _pair(chosen: str) -> None:
-    """The choice of pair; one that does not ship with the app is loaded only when asked for."""
-    st.selectbox(
-        "Pair",
-        offer.presets(),
-        format_func=lambda key: PAIRS[key].title,
-        key=session.key("pair"),
-        help=_literal(PAIRS[chosen].summary),
-        on_change=actions.choose_pair,
-    )
-    if limits := offer.limits():
-        st.caption(_literal(limits))
-    _answer(loading(chosen).trouble)
-    if loading(chosen).to_be_asked or (loading(chosen).trouble and not ships(chosen)):
-        st.caption(_literal(f"{PAIRS[chosen].teaches} Not loaded yet; it may have to be fetched first."))
-        st.button("Load this pair", key="load_pair", width="stretch", on_click=_load, args=(chosen,))
-
-
-def _load(key: str) -> None:
-    ask(key)
-    actions.redraw("panel", "badge")
+def _not_yet(state: Session) -> str:
+    """Why no run can be started with the pair that is chosen, or ""."""
+    wanted = session.request()
+    loading = state.waiting.loading(wanted)
+    if loading.to_be_asked or (loading.trouble and not wanted.ships):
+        return NOT_ASKED
+    return ON_ITS_WAY if loading.on_its_way and not wanted.ships else ""
 
 
 def _prompt(state: Session) -> None:
@@ -226,8 +215,3 @@ def _answer(sentence: str) -> None:
 
 def _heading(text: str) -> None:
     st.html(f'<h2 class="group">{text}</h2>')
-
-
-def _literal(text: str) -> str:
-    """Text with the characters escaped that Markdown would act on."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]()<>#+-.!|$:~" else char for char in text)

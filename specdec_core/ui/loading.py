@@ -1,129 +1,184 @@
-"""Loading a pair once for all visitors, in the background.
+"""Loading a pair for a visitor, in the background.
 
-A pair that does not ship with the app is left alone until a visitor has asked for it: neither
+A pair that does not ship with the app is left alone until the visitor has asked for it: neither
 choosing it nor opening a link that names it may fetch or load anything.
 
 Importing torch and reading the weights takes seconds, during which the page already shows
 the recorded trace. So both happen in a thread of their own, and nothing imported by the
-pages imports torch.
+pages imports torch. The weights themselves are loaded once for all visitors
+(``models.loading``); what is kept here is one visitor's view of it.
 """
 
 import gc
-import logging
 import threading
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import streamlit as st
-
-from specdec_core.models.errors import PairError
+from specdec_core.models.progress import Progress
 from specdec_core.models.registry import PAIRS, find_pair
+from specdec_core.ui.background import Work
 
 if TYPE_CHECKING:
     from specdec_core.models import loading as models
     from specdec_core.models.pair import Pair
 
-_NOT_ASKED = "This pair does not come with the app, so it waits to be asked for: press “Load this pair”."
+NOT_ASKED = "This pair does not come with the app, so it waits to be asked for: press “Load this pair”."
+ON_ITS_WAY = "This pair is still being loaded; its progress stands beside its name."
 
-_LOG = logging.getLogger(__name__)
-_IMPORTING = threading.Lock()
+POLL = 0.1
+"""Seconds between two looks at whether the pair is there."""
+
+_MOMENT = 0.2
+"""Most seconds to wait for a pair that may be in memory already, so that it is not said to be loading."""
+
+_importing = threading.Lock()
+_imported = threading.Event()
 
 
 class PairUnavailable(Exception):
-    """The pair could not be loaded, or nobody has asked for it; the message is for the visitor."""
+    """The pair could not be loaded, or is not there yet; the message is for the visitor."""
 
 
-def ships(key: str) -> bool:
-    """Whether all models of a pair come with the app, so that loading it fetches nothing.
+class Request(NamedTuple):
+    """What a visitor wants to have loaded.
 
-    >>> ships("embedded"), ships("qwen3-8b"), ships("no such pair")
-    (True, False, False)
+    Attributes:
+        pair: key of the pair, as ``models.registry.find_pair`` reads it.
+        device, dtype: where and how it runs, as torch writes them; "" for the default.
     """
-    return key in PAIRS and all(model.shipped for model in PAIRS[key].models)
+
+    pair: str
+    device: str = ""
+    dtype: str = ""
+
+    @property
+    def ships(self) -> bool:
+        """Whether all models of the pair come with the app, so that loading it fetches nothing.
+
+        >>> Request("embedded").ships, Request("qwen3-8b").ships, Request("no such pair").ships
+        (True, False, False)
+        """
+        return self.pair in PAIRS and all(model.shipped for model in PAIRS[self.pair].models)
+
+    def way(self) -> dict[str, object]:
+        """Device and number format as ``models.loading`` takes them. Imports torch."""
+        import torch
+
+        dtype = getattr(torch, self.dtype) if self.dtype else None
+        return {"device": self.device or None, "dtype": dtype}
 
 
 class Loading:
-    """A pair on its way. It holds no weights: a pair that had to go meanwhile is loaded again.
+    """A pair on its way to one visitor. It holds no weights: what had to go meanwhile is loaded again.
 
     Args:
-        key: name of the pair, a key of ``models.registry.PAIRS``.
-
-    Attributes:
-        trouble: why the pair could not be loaded, or "".
+        request: which pair, and how.
     """
 
-    def __init__(self, key: str) -> None:
-        self.key, self.trouble = key, ""
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self._work: Work[None] | None = None
+        self._cancelled = threading.Event()
         self._models: models.Loading | None = None
-        self._begun, self._done = threading.Lock(), threading.Event()
 
     def begin(self) -> None:
         """Start loading, unless it has been started or is to be asked for first."""
-        if ships(self.key):
+        if self.request.ships:
             self.ask()
 
     def ask(self) -> None:
-        """Start loading because a visitor has asked for it, unless it has been started."""
-        if self._begun.acquire(blocking=False):
-            threading.Thread(target=self._load, name=f"load {self.key}", daemon=True).start()
+        """Start loading because the visitor has asked for it, unless it has been started."""
+        if self._work is None:
+            self._work = Work("loading a pair", self._load)
+            if torch_is_there():
+                self._work.wait(_MOMENT)
+
+    def cancel(self) -> None:
+        """Give up; the weights are loaded on only if another visitor waits for them."""
+        self._cancelled.set()
+        if self._models:
+            self._models.cancel()
+
+    @property
+    def over(self) -> bool:
+        """Whether it has failed or was given up, so that asking again takes another one."""
+        return self._cancelled.is_set() or bool(self.trouble)
 
     @property
     def to_be_asked(self) -> bool:
-        """Whether nothing happens before a visitor asks for the pair."""
-        return not (self._begun.locked() or ships(self.key))
+        """Whether nothing happens before the visitor asks for the pair."""
+        return self._cancelled.is_set() or (self._work is None and not self.request.ships)
 
     @property
     def loaded(self) -> bool:
         """Whether the pair has been loaded."""
-        return self._done.is_set() and not self.trouble
+        return self._work is not None and self._work.done and not self.over
 
     @property
-    def done(self) -> bool:
-        """Whether nothing is on its way: the pair has been loaded, has failed to, or must be asked for."""
-        return self._done.is_set() or self.to_be_asked
+    def trouble(self) -> str:
+        """Why the pair could not be loaded, or ""."""
+        return self._work.trouble if self._work else ""
+
+    @property
+    def on_its_way(self) -> bool:
+        """Whether something is being done for it."""
+        return self._work is not None and not (self._work.done or self._cancelled.is_set())
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        if self._models:
+            return self._models.progress
+        return Progress("waking up torch", seconds=self._work.seconds if self._work else 0.0)
 
     def pair(self) -> "Pair":
-        """The pair; waits for it.
+        """The pair; waits for one that ships with the app, which is a matter of seconds.
 
         Raises:
-            PairUnavailable: it could not be loaded, or has to be asked for first.
+            PairUnavailable: it could not be loaded, is not there yet, or has to be asked for first.
         """
         if self.to_be_asked:
-            raise PairUnavailable(_NOT_ASKED)
-        self.begin()
-        self._done.wait()
-        if self._models is None or self.trouble:
+            raise PairUnavailable(NOT_ASKED)
+        self.ask()
+        if self.on_its_way and not self.request.ships:
+            raise PairUnavailable(ON_ITS_WAY)
+        self._work.wait()
+        if not self.loaded:
             raise PairUnavailable(self.trouble)
         return self._models.pair()
 
     def _load(self) -> None:
-        try:
-            models = _imported()
-            self._models = models.begin(find_pair(self.key))
-            self._models.pair()
+        models = imported()
+        self._models = begun = models.begin(find_pair(self.request.pair), **self.request.way())
+        there = begun.done
+        while not (begun.done or self._cancelled.wait(POLL)):
+            pass
+        if self._cancelled.is_set():
+            begun.cancel()  # also when it was given up before there was anything to cancel
+            return
+        begun.pair()
+        if not there:
             _spare_the_collector()
-        except PairError as error:
-            _LOG.warning("the pair %s cannot be loaded: %s", self.key, error)
-            self.trouble = str(error)
-        except Exception:
-            _LOG.exception("loading the pair %s", self.key)
-            self.trouble = "The pair could not be loaded; the server's log says why."
-        finally:
-            self._done.set()
 
 
-def _imported() -> ModuleType:
+def torch_is_there() -> bool:
+    """Whether torch and all that needs it have been imported, so that importing them takes no time."""
+    return _imported.is_set()
+
+
+def imported() -> ModuleType:
     """The module that loads pairs, imported with all else that needs torch.
 
     By one thread at a time: transformers hands out its parts before they are whole.
     """
-    with _IMPORTING:
+    with _importing:
         import_module("specdec_core.experiments.live")
         from specdec_core.models import loading as models
         from specdec_core.models.machine import set_threads
 
         set_threads()
+        _imported.set()
         return models
 
 
@@ -135,27 +190,3 @@ def _spare_the_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def loading(key: str) -> Loading:
-    """The one loading of a pair that all visitors share; ``begin`` starts it."""
-    return Loading(key)
-
-
-def pair(key: str) -> "Pair":
-    """The pair, loaded now if it ships with the app; one that has failed to load is tried again.
-
-    Raises:
-        PairUnavailable: it could not be loaded, or has to be asked for first.
-    """
-    if loading(key).trouble and ships(key):
-        loading.clear(key)
-    return loading(key).pair()
-
-
-def ask(key: str) -> None:
-    """Start loading a pair because a visitor has asked for it, also after it has failed."""
-    if loading(key).trouble:
-        loading.clear(key)
-    loading(key).ask()

@@ -1,9 +1,10 @@
 """The badge that says what is on screen and where it was timed; it also watches work in progress."""
 
+from collections.abc import Hashable
+
 import streamlit as st
 
 from specdec_core.ui import actions, browser, session
-from specdec_core.ui.loading import loading
 from specdec_core.ui.session import Session
 from specdec_core.ui.shell import badge
 
@@ -41,15 +42,15 @@ def _patience(state: Session) -> float | None:
     """How long the browser should wait before it asks again."""
     if not state.painted:
         return _NOT_PAINTED
-    if not _loaded():
+    if state.waiting.busy(session.request()):
         return _LOADING
     if state.mode != "paused":
         return _GOING
     return _MEASURING if state.timing and state.timing.working else None
 
 
-def _news(state: Session) -> tuple[bool, tuple]:
-    """What changes by itself while the visitor looks at the page: whether the pair is there, and the rest.
+def _news(state: Session) -> tuple[Hashable, tuple]:
+    """What changes by itself while the visitor looks at the page: what is on its way, and the rest.
 
     The rest is what has been measured, and the theme, on which the colours of charts depend.
     """
@@ -58,7 +59,7 @@ def _news(state: Session) -> tuple[bool, tuple]:
     # A replay in progress would have the page redrawn all the time.
     replayed = None if timing and timing.working else len(trace.replay)
     timed = trace.costs is not None, id(trace.baseline)
-    return _loaded(), (timed, replayed, trouble, st.context.theme.type)
+    return state.waiting.news(session.request()), (timed, replayed, trouble, st.context.theme.type)
 
 
 def _texts(state: Session) -> list[str]:
@@ -67,12 +68,9 @@ def _texts(state: Session) -> list[str]:
         texts.insert(0, f"{state.timing.doing} …")
     if state.live and (waiting := state.live.pair.runner.waiting):
         texts.insert(0, f"busy, {waiting} waiting")
-    if not _loaded():
+    loading = state.waiting.loading(session.request())
+    if loading.on_its_way:
         texts.insert(0, "loading the pair …")
-    elif loading(session.chosen().pair).trouble:
+    elif loading.trouble:
         texts.insert(0, "the pair cannot be loaded")
     return texts
-
-
-def _loaded() -> bool:
-    return loading(session.chosen().pair).done

@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from specdec_core.decoding.types import RoundSettings
+from specdec_core.models.errors import PairError
+from specdec_core.models.registry import PAIRS
+from specdec_core.models.specs import PairSpec
 from specdec_core.traces.trace import Trace
-from specdec_core.ui import links, offer, recorded
+from specdec_core.ui import hardware, links, offer, recorded
+from specdec_core.ui.loading import Request
 from specdec_core.ui.run_view import Cursor
-from specdec_core.ui.settings import NAMES, Settings, cleaned
+from specdec_core.ui.settings import NAMES, ROUND_NAMES, Settings, cleaned
+from specdec_core.ui.waiting import Waiting
 
 if TYPE_CHECKING:
     from specdec_core.experiments.live import LiveRun
@@ -34,6 +39,9 @@ PARTS = ("round", "panel", "badge", "charts")
 TYPED = ("seed", "max_tokens")
 """Numbers that are typed as text, so that whatever is typed can be answered."""
 
+OWN = {"device": "", "dtype": "", "single_keys": True}
+"""Controls that belong to this machine or this visitor, not to a run: no link carries them."""
+
 _STATE, _KEPT = "explore", "explore_controls"
 
 
@@ -45,9 +53,13 @@ class Session:
         shown: the recorded trace, while there is no live run.
         cursor: where the reader is; its round is -1 before the first.
         live: the live run, or None while the recorded trace is shown.
+        started: what the live run was started with.
         timing: the background measurements of the live run.
+        waiting: the pairs and checklists that the visitor has begun.
+        customs: pairs that the visitor or a link has put together, by their keys.
         mode: whether rounds follow each other by themselves.
         trouble: a sentence about what went wrong last, or "".
+        pair_trouble: why the models named last make no pair, or "".
         prompt_trouble: why the prompt could not be run, or "".
         remarks: what of the link could not be taken as it was, until the visitor has read it.
         corrected: by the name of a setting, what was made of a value typed into its field.
@@ -61,9 +73,13 @@ class Session:
     shown: Trace
     cursor: Cursor
     live: "LiveRun | None" = None
+    started: Settings | None = None
     timing: "Timing | None" = None
+    waiting: Waiting = field(default_factory=Waiting)
+    customs: dict[str, PairSpec] = field(default_factory=dict)
     mode: Mode = "paused"
     trouble: str = ""
+    pair_trouble: str = ""
     prompt_trouble: str = ""
     remarks: tuple[str, ...] = ()
     corrected: dict[str, str] = field(default_factory=dict)
@@ -114,16 +130,9 @@ class Session:
             self.timing.touch()
 
     def same_run(self, settings: Settings) -> Settings:
-        """Settings that start the run on screen again."""
-        trace = self.trace
-        return replace(
-            settings,
-            pair=trace.pair.key,
-            prompt=trace.prompt,
-            seed=trace.run.seed,
-            rule=trace.run.rule,
-            max_tokens=trace.run.max_new_tokens,
-        )
+        """Settings that start the run on screen again, its later rounds as the controls say now."""
+        now = {name: getattr(settings, name) for name in ROUND_NAMES}
+        return replace(self.started or settings, **now)
 
     def leave(self) -> None:
         """Give up the live run: its models' caches are freed, nothing more is measured."""
@@ -154,15 +163,35 @@ def key(name: str) -> str:
     return f"set_{name}"
 
 
+def offered() -> tuple[str, ...]:
+    """Keys of the pairs that this visitor can choose from."""
+    return (*offer.presets(), *current().customs)
+
+
+def spec(pair: str) -> PairSpec:
+    """What there is to know of a pair on offer."""
+    return PAIRS[pair] if pair in PAIRS else current().customs[pair]
+
+
 def chosen() -> Settings:
     """What the controls say now, every value checked."""
-    raw = {name: st.session_state.get(key(name)) for name in NAMES}
-    return cleaned({name: value for name, value in raw.items() if value is not None}, offer.presets())
+    return cleaned({name: value for name in NAMES if (value := value_of(name)) is not None}, offered())
+
+
+def value_of(name: str) -> object:
+    """The value of a control, or the one it last had where it is not on screen; None if it never had one."""
+    return st.session_state.get(key(name), st.session_state.get(_KEPT, {}).get(name))
+
+
+def request() -> Request:
+    """The pair that is chosen, with device and number format."""
+    device, dtype = hardware.known(*(str(value_of(name) or "") for name in ("device", "dtype")))
+    return Request(chosen().pair, device, dtype)
 
 
 def single_keys() -> bool:
     """Whether the visitor wants single keys to press buttons."""
-    return bool(st.session_state.get(key("single_keys"), True))
+    return bool(value_of("single_keys"))
 
 
 def restore() -> None:
@@ -171,10 +200,19 @@ def restore() -> None:
     Only then: a value set while the visitor is typing would take the typed text away.
     """
     if _KEPT not in st.session_state:
-        settings, current().remarks = links.read(st.query_params.to_dict(), offer.presets())
-        st.session_state[_KEPT] = asdict(settings) | {"single_keys": True}
+        state, query = current(), st.query_params.to_dict()
+        refused = _take_custom_pair(state, query)
+        settings, remarks = links.read(query, offered())
+        state.remarks = (*refused, *remarks)
+        st.session_state[_KEPT] = asdict(settings) | OWN
     for name, value in st.session_state[_KEPT].items():
         put(name, value)
+
+
+def revive(name: str) -> None:
+    """Give a control that was not on screen the value it last had; must come before it is drawn."""
+    if key(name) not in st.session_state:
+        put(name, value_of(name))
 
 
 def put(name: str, value: object) -> None:
@@ -183,5 +221,26 @@ def put(name: str, value: object) -> None:
 
 
 def keep() -> None:
-    """Hold on to the values of the controls, which Streamlit drops while another page is shown."""
-    st.session_state[_KEPT] = asdict(chosen()) | {"single_keys": single_keys()}
+    """Hold on to the values of the controls, which Streamlit drops while they are not shown."""
+    st.session_state[_KEPT] = asdict(chosen()) | {name: value_of(name) for name in OWN}
+
+
+def add_pair(found: PairSpec) -> None:
+    """Offer a pair that the visitor has put together, and choose it."""
+    if found.key not in PAIRS:
+        current().customs[found.key] = found
+    put("pair", found.key)
+
+
+def _take_custom_pair(state: Session, query: dict[str, str]) -> list[str]:
+    """Offer the pair that a link has put together; what to say if it cannot be."""
+    pair = query.get("pair", "")
+    if not offer.is_custom(pair):
+        return []
+    try:
+        found = offer.custom(pair)
+    except PairError as error:
+        del query["pair"]
+        return [str(error)]
+    state.customs[found.key], query["pair"] = found, found.key
+    return []

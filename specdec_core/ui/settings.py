@@ -10,9 +10,16 @@ from dataclasses import dataclass, fields, replace
 
 from specdec_core.decoding.settings import RoundSettings, RuleName, Sampling
 from specdec_core.experiments import opening
+from specdec_core.ui import drafts
 
 PROMPT_LIMIT = 2000
 """Characters of a prompt that can be run. A link carries no more than this either."""
+
+SYSTEM_LIMIT = 1000
+"""Characters of a system prompt."""
+
+MAX_STOPS, STOP_LIMIT = 4, 60
+"""Texts that may end a run, and the characters of each."""
 
 MAX_GAMMA, MAX_TEMPERATURE, MAX_TOP_K, MAX_TOKENS, MAX_SEED = 16, 2.0, 200, 512, 2**32 - 1
 MIN_TOP_P = 0.05
@@ -37,6 +44,10 @@ class Settings:
 
     Attributes:
         pair, prompt, seed, rule, max_tokens: fixed when a run starts.
+        draft: what drafts, as ``drafts.written`` puts it; "" for the pair's own. Fixed when a run starts.
+        chat: whether the prompt is a message where the model has a chat template. Fixed likewise.
+        system: system prompt of a chat, "" for none. Fixed likewise.
+        stop: texts that end the run, one a line, as ``stop_strings`` reads them. Fixed likewise.
         gamma, temperature, top_k, top_p: in force from the next round on.
     """
 
@@ -45,10 +56,24 @@ class Settings:
     seed: int = opening.SEED
     rule: RuleName = opening.RULE
     max_tokens: int = opening.MAX_NEW_TOKENS
+    draft: str = ""
+    chat: bool = True
+    system: str = ""
+    stop: str = ""
     gamma: int = opening.ROUND.gamma
     temperature: float = opening.ROUND.sampling.temperature
     top_k: int = opening.ROUND.sampling.top_k
     top_p: float = opening.ROUND.sampling.top_p
+
+    @property
+    def stop_strings(self) -> tuple[str, ...]:
+        """The texts that end the run; ``\\n`` and ``\\t`` stand for a line break and a tab.
+
+        >>> Settings(stop="The end\\n.\\\\n").stop_strings
+        ('The end', '.\\n')
+        """
+        texts = (line.replace("\\n", "\n").replace("\\t", "\t") for line in self.stop.splitlines())
+        return tuple(filter(None, texts))
 
     @property
     def round(self) -> RoundSettings:
@@ -58,6 +83,8 @@ class Settings:
 
 DEFAULT = Settings()
 NAMES = tuple(field.name for field in fields(Settings))
+ROUND_NAMES = ("gamma", "temperature", "top_k", "top_p")
+"""Those that are in force from the next round on; the others belong to a new run."""
 
 
 def cleaned(raw: Mapping[str, object], pairs: Sequence[str]) -> Settings:
@@ -87,10 +114,47 @@ def understood(name: str, value: object, pairs: Sequence[str]) -> tuple[object, 
         return (value, "") if isinstance(value, str) else (default, "The prompt is no text.")
     if name in _NUMBERS:
         return _number(name, value, default)
+    if name in _TEXTS:
+        return _TEXTS[name](value)
     if name == "rule":
         known = value in tuple(RuleName)
         return (RuleName(value), "") if known else (default, _unknown("rule", value, default))  # type: ignore[arg-type]
     return (value, "") if value in pairs else (default, _unknown("pair", value, default))
+
+
+def _draft(value: object) -> tuple[str, str]:
+    used = drafts.tidied(value) if isinstance(value, str) else None
+    return ("", f"There is no draft {quoted(value)}; the pair's own is used.") if used is None else (used, "")
+
+
+def _chat(value: object) -> tuple[bool, str]:
+    known = {"true": True, "1": True, "false": False, "0": False}
+    used = known.get(str(value).strip().lower())
+    return (
+        (DEFAULT.chat, f"Chat {quoted(value)} is neither true nor false; true is used.")
+        if used is None
+        else (used, "")
+    )
+
+
+def _system(value: object) -> tuple[str, str]:
+    if not isinstance(value, str):
+        return "", "The system prompt is no text; none is used."
+    cut = f"The system prompt has {len(value):,} characters; the first {SYSTEM_LIMIT:,} are used."
+    return value[:SYSTEM_LIMIT], cut if len(value) > SYSTEM_LIMIT else ""
+
+
+def _stop(value: object) -> tuple[str, str]:
+    if not isinstance(value, str):
+        return "", "The stop text is no text; none is used."
+    lines = [line for line in value.splitlines() if line]
+    used = "\n".join(line[:STOP_LIMIT] for line in lines[:MAX_STOPS])
+    if used == "\n".join(lines):
+        return used, ""
+    return used, f"At most {MAX_STOPS} stop texts of {STOP_LIMIT} characters each are used."
+
+
+_TEXTS = {"draft": _draft, "chat": _chat, "system": _system, "stop": _stop}
 
 
 def over_limit(prompt: str) -> str:

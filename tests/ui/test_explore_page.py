@@ -7,8 +7,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from specdec_core.decoding.checks import ModelFailure
-from specdec_core.ui import actions, jobs, loading, recorded
+from specdec_core.models.checklist import Checklist, Item, Verdict
+from specdec_core.ui import checking, jobs, loading, recorded
 from specdec_core.ui.loading import PairUnavailable
+from specdec_core.ui.waiting import Waiting
 
 APP = Path(__file__).parents[2] / "app.py"
 
@@ -16,7 +18,7 @@ APP = Path(__file__).parents[2] / "app.py"
 @pytest.fixture
 def app(tiny_pair, monkeypatch):
     """The app with a tiny pair and without background measurements, opened."""
-    monkeypatch.setattr(actions, "pair", lambda key: tiny_pair)
+    monkeypatch.setattr(Waiting, "pair", lambda self, request: tiny_pair)
     monkeypatch.setattr(jobs.Timing, "_work_on", lambda self: None)
     return opened(AppTest.from_file(str(APP), default_timeout=60))
 
@@ -140,10 +142,10 @@ def test_a_prompt_that_does_not_fit_is_explained_and_nothing_is_lost(app, prompt
 
 
 def test_a_pair_that_cannot_be_loaded_is_explained(app, monkeypatch):
-    def missing(key):
+    def missing(self, request):
         raise PairUnavailable("The pair could not be loaded: a file <b>is</b> missing.")
 
-    monkeypatch.setattr(actions, "pair", missing)
+    monkeypatch.setattr(Waiting, "pair", missing)
     assert click(app, "run_live").live is None
     assert "a file &lt;b&gt;is&lt;/b&gt; missing" in shown(app)
 
@@ -247,9 +249,24 @@ def test_the_first_click_on_a_fresh_server_forgets_no_control(app):
     assert (app.text_area(key="set_prompt").value, app.text_input(key="set_seed").value) == before
 
 
-def test_a_link_to_a_pair_that_does_not_ship_loads_nothing(monkeypatch):
-    asked = []
-    monkeypatch.setattr(loading.Loading, "ask", lambda self: asked.append(self.key))
+@pytest.fixture
+def asked(monkeypatch):
+    """What was asked to be loaded, and what to be looked at; nothing is."""
+    asked_ = []
+    monkeypatch.setattr(loading.Loading, "ask", lambda self: asked_.append(self.request.pair))
+    monkeypatch.setattr(checking.Check, "_look", lambda self: CHECKED[self.request.pair])
+    return asked_
+
+
+CHECKED = {
+    "qwen3-8b": Checklist((Item("Qwen3 8B can be had", Verdict.OK, "It is <b>on the hub</b>."),)),
+    "gpt2-xl": Checklist(
+        (Item("There is memory", Verdict.REFUSE, "It needs 7.5 GiB.", "Choose a smaller pair."),)
+    ),
+}
+
+
+def test_a_link_to_a_pair_that_does_not_ship_loads_nothing(asked):
     test = AppTest.from_file(str(APP), default_timeout=60)
     test.query_params["pair"] = "qwen3-8b"
     opened(test)
@@ -257,13 +274,24 @@ def test_a_link_to_a_pair_that_does_not_ship_loads_nothing(monkeypatch):
     assert state(test).live is None and test.button(key="run_live").disabled
     click(test, "run_live_here")
     assert asked == [] and "press “Load this pair”" in shown(test)
+    click(test, "check_pair")
+    test.run()
+    assert "It is &lt;b&gt;on the hub&lt;/b&gt;." in shown(test) and asked == []
     click(test, "load_pair")
     assert asked == ["qwen3-8b"]
 
 
+def test_a_pair_that_cannot_run_here_says_why_and_cannot_be_loaded(asked):
+    test = opened(AppTest.from_file(str(APP), default_timeout=60))
+    test.selectbox(key="set_pair").set_value("gpt2-xl").run()
+    test.run()
+    assert test.button(key="load_pair").disabled and "It needs 7.5 GiB." in shown(test)
+    assert "Choose a smaller pair." in shown(test)
+    assert state(test).trace is recorded.trace()
+
+
 def test_a_public_server_offers_what_it_allows_and_says_so(monkeypatch):
     monkeypatch.setenv("SPECDEC_ALLOWED_MODELS", "HuggingFaceTB/*")
-    monkeypatch.setattr(loading.Loading, "ask", lambda self: None)
     test = AppTest.from_file(str(APP), default_timeout=60)
     test.query_params["pair"] = "qwen3-8b"
     opened(test)

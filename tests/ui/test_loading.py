@@ -1,25 +1,41 @@
-"""A pair that cannot be loaded stays explained until somebody asks for it again."""
+"""A pair is loaded in the background; one that does not ship with the app only when a visitor asks."""
+
+import threading
 
 import pytest
 
 from specdec_core.models.errors import PairError
+from specdec_core.models.progress import Progress
 from specdec_core.ui import loading
+from specdec_core.ui.loading import PairUnavailable, Request
+from specdec_core.ui.waiting import Waiting
+
+SHIPS, HUGE = Request("embedded"), Request("qwen3-8b")
 
 
 class _Models:
-    """Stands for ``models.loading``: refuses as often as it is told to."""
+    """Stands for ``models.loading``: refuses as often as it is told to, and is slow while it is told to."""
 
     def __init__(self, refusals):
-        self.refusals, self.asked = list(refusals), 0
+        self.refusals, self.asked, self.cancelled = list(refusals), 0, 0
+        self.slow = threading.Event()
+        self.progress = Progress("downloading", 50, 200, 3.0)
 
-    def begin(self, spec):
+    def begin(self, spec, device, dtype):
         self.asked += 1
         return self
+
+    @property
+    def done(self):
+        return not self.slow.is_set()
 
     def pair(self):
         if self.refusals:
             raise self.refusals.pop(0)
         return "the pair"
+
+    def cancel(self):
+        self.cancelled += 1
 
 
 @pytest.fixture
@@ -28,47 +44,82 @@ def serve(monkeypatch):
 
     def serve_(*refusals):
         models = _Models(refusals)
-        monkeypatch.setattr(loading, "_imported", lambda: models)
+        monkeypatch.setattr(loading, "imported", lambda: models)
         monkeypatch.setattr(loading, "_spare_the_collector", lambda: None)
         return models
 
-    loading.loading.clear()
-    yield serve_
-    loading.loading.clear()
+    return serve_
 
 
-def test_a_pair_is_loaded_once_for_all_who_ask(serve):
-    models = serve()
-    assert [loading.pair("embedded"), loading.pair("embedded")] == ["the pair", "the pair"]
-    assert models.asked == 1 and loading.loading("embedded").done
+def test_a_pair_that_ships_is_loaded_by_itself_and_once(serve):
+    models, waiting = serve(), Waiting()
+    waiting.begin(SHIPS)
+    assert [waiting.pair(SHIPS), waiting.pair(SHIPS)] == ["the pair", "the pair"]
+    assert models.asked == 1 and waiting.loading(SHIPS).loaded
 
 
 def test_a_refusal_is_kept_and_tried_again_only_when_asked_for(serve):
+    waiting = Waiting()
     serve(PairError("A file is missing."))
-    with pytest.raises(loading.PairUnavailable, match="A file is missing"):
-        loading.pair("embedded")
-    assert loading.loading("embedded").trouble == "A file is missing."
-    assert loading.pair("embedded") == "the pair" and not loading.loading("embedded").trouble
+    waiting.begin(SHIPS)
+    waiting.loading(SHIPS)._work.wait()
+    waiting.begin(SHIPS)
+    assert waiting.loading(SHIPS).trouble == "A file is missing."
+    assert waiting.pair(SHIPS) == "the pair" and not waiting.loading(SHIPS).trouble
 
 
 def test_an_unforeseen_error_shows_no_details(serve):
     serve(KeyError("secret"))
-    with pytest.raises(loading.PairUnavailable, match="server's log"):
-        loading.pair("embedded")
+    with pytest.raises(PairUnavailable, match="server's log"):
+        Waiting().pair(SHIPS)
 
 
 def test_a_pair_that_does_not_ship_is_loaded_only_when_somebody_asks(serve):
-    models = serve(PairError("The hub is silent."))
-    waiting = loading.loading("qwen3-8b")
-    waiting.begin()
-    with pytest.raises(loading.PairUnavailable, match="press “Load this pair”"):
-        loading.pair("qwen3-8b")
-    assert waiting.done and waiting.to_be_asked and models.asked == 0
-    loading.ask("qwen3-8b")
-    with pytest.raises(loading.PairUnavailable, match="hub is silent"):
-        waiting.pair()
-    with pytest.raises(loading.PairUnavailable, match="hub is silent"):
-        loading.pair("qwen3-8b")
+    models, waiting = serve(PairError("The hub is silent.")), Waiting()
+    waiting.loading(HUGE).begin()
+    with pytest.raises(PairUnavailable, match="press “Load this pair”"):
+        waiting.pair(HUGE)
+    assert waiting.loading(HUGE).to_be_asked and models.asked == 0
+    waiting.ask(HUGE)
+    waiting.loading(HUGE)._work.wait()
+    with pytest.raises(PairUnavailable, match="hub is silent"):
+        waiting.pair(HUGE)
     assert models.asked == 1
-    loading.ask("qwen3-8b")
-    assert loading.pair("qwen3-8b") == "the pair" and models.asked == 2
+    waiting.ask(HUGE)
+    waiting.loading(HUGE)._work.wait()
+    assert waiting.pair(HUGE) == "the pair" and models.asked == 2
+
+
+def test_what_is_on_its_way_shows_its_progress_and_can_be_given_up(serve):
+    models, waiting = serve(), Waiting()
+    models.slow.set()
+    waiting.ask(HUGE)
+    going = waiting.loading(HUGE)
+    assert going.on_its_way and waiting.busy(SHIPS) and waiting.elsewhere(SHIPS) == [going]
+    with pytest.raises(PairUnavailable, match="still being loaded"):
+        waiting.pair(HUGE)
+    while going.progress.bytes_done == 0:
+        pass
+    assert going.progress.fraction == 0.25
+    going.cancel()
+    going._work.wait()
+    assert going.to_be_asked and not going.on_its_way and models.cancelled
+    models.slow.clear()
+    waiting.ask(HUGE)
+    waiting.loading(HUGE)._work.wait()
+    assert waiting.pair(HUGE) == "the pair"
+
+
+def test_what_is_loaded_differs_by_device_and_number_format(serve):
+    models, waiting = serve(), Waiting()
+    for request in (SHIPS, SHIPS._replace(dtype="bfloat16"), SHIPS):
+        waiting.pair(request)
+    assert models.asked == 2
+
+
+def test_a_visitor_who_tries_many_pairs_keeps_few(serve):
+    serve()
+    waiting = Waiting()
+    for number in range(30):
+        waiting.loading(Request(f"hub:a/b{number}"))
+    assert len(waiting.loadings) <= 9

@@ -1,0 +1,51 @@
+"""The devices and number formats that a visitor can choose by hand, once torch is there to say."""
+
+from dataclasses import dataclass
+
+from specdec_core.ui.loading import torch_is_there
+
+BY_ITSELF = ""
+"""Choice that leaves device or number format to the app."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that models can run on here.
+
+    Attributes:
+        name: as torch writes it, such as ``cuda:0``.
+        title: name on screen, with its free memory.
+        dtypes: number formats, as torch writes them; the one taken by itself first.
+    """
+
+    name: str
+    title: str
+    dtypes: tuple[str, ...]
+
+
+def devices() -> tuple[Device, ...]:
+    """The devices of this machine, the one taken by itself first; () until torch has been imported."""
+    if not torch_is_there():
+        return ()
+    from specdec_core.models.checklist import gib
+    from specdec_core.models.machine import default_dtype, device_name, devices, free_memory, processor_name
+
+    found = []
+    for device in devices():
+        name = processor_name() if device.type == "cpu" else device_name(device)
+        free = free_memory(device)
+        memory = "free memory unknown" if free is None else f"{gib(free)} free"
+        first = str(default_dtype(device)).removeprefix("torch.")
+        rest = ("float32", "bfloat16") if device.type == "cpu" else ("bfloat16", "float16", "float32")
+        dtypes = (first, *(each for each in rest if each != first))
+        found.append(Device(str(device), f"{device} · {name} · {memory}", dtypes))
+    return tuple(found)
+
+
+def known(device: str, dtype: str) -> tuple[str, str]:
+    """Device and number format if this machine has them, else "" for those that it has not."""
+    named = {each.name: each for each in devices()}
+    if device not in named:
+        device = BY_ITSELF
+    offered = named[device].dtypes if device else next(iter(devices()), Device("", "", ())).dtypes
+    return device, dtype if dtype in offered else BY_ITSELF

@@ -1,0 +1,186 @@
+"""The choice of pair in the side panel: what it is, whether it can run here, loading it."""
+
+import streamlit as st
+
+from specdec_core.models.errors import PairError
+from specdec_core.models.registry import FOLDER, HUB
+from specdec_core.ui import actions, cards, hardware, offer, session
+from specdec_core.ui.literal import literal
+from specdec_core.ui.loading import Loading, Request
+from specdec_core.ui.session import Session
+from specdec_core.ui.shell import notice
+
+_LEFT_TO_IT = "automatic"
+_HUB_HELP = "As the Hugging Face hub writes it, such as Qwen/Qwen3-1.7B."
+_NO_DRAFT = "none: drafts without a second model"
+
+
+def pair(state: Session) -> None:
+    """Draw it."""
+    wanted = session.request()
+    st.selectbox(
+        "Pair",
+        session.offered(),
+        format_func=lambda key: session.spec(key).title,
+        key=session.key("pair"),
+        help=literal(session.spec(wanted.pair).summary),
+        on_change=actions.choose_pair,
+    )
+    if limits := offer.limits():
+        st.caption(literal(limits))
+    loading = state.waiting.loading(wanted)
+    if loading.loaded or wanted.ships:
+        with st.expander("About this pair"):
+            st.html(cards.card(session.spec(wanted.pair)))
+    else:
+        st.html(cards.card(session.spec(wanted.pair)))
+    _loading(state, wanted, loading)
+    _others(state, wanted)
+    with st.expander("Other models, device"):
+        _way()
+        _own_pair(state)
+
+
+def _loading(state: Session, wanted: Request, loading: Loading) -> None:
+    """How far the pair is: to be asked for, on its way, there, or why not."""
+    if loading.trouble:
+        notice(loading.trouble, "alert")
+    if loading.on_its_way:
+        _progress(loading, "load_cancel")
+    elif loading.to_be_asked or (loading.trouble and not wanted.ships):
+        _ask(state, wanted)
+
+
+def _progress(loading: Loading, key: str) -> None:
+    now = loading.progress
+    if now.fraction is not None:
+        st.progress(now.fraction)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f'<div class="on-its-way" role="status">{cards.progress(now)}</div>')
+        if not loading.request.ships:
+            st.button("Cancel", key=key, type="tertiary", on_click=_cancel, args=(loading,))
+
+
+def _ask(state: Session, wanted: Request) -> None:
+    """The checklist and the button that begins; what is in the way keeps it from being pressed."""
+    check = state.waiting.checks.get(wanted)
+    if check is None:
+        st.button("Check this pair", key="check_pair", width="stretch", on_click=_check, args=(wanted,))
+        return
+    refusal = None
+    if not check.done:
+        st.html(f'<div class="on-its-way" role="status">Checking: {cards.progress(check.progress)}</div>')
+    elif check.found:
+        st.html(cards.checklist(check.found))
+        refusal = check.found.refusal
+    else:
+        notice(check.trouble, "alert")
+    st.button(
+        "Load this pair",
+        key="load_pair",
+        type="primary",
+        width="stretch",
+        disabled=not check.done or refusal is not None,
+        help=literal(f"{refusal.reason} {refusal.advice}") if refusal else None,
+        on_click=_load,
+        args=(wanted,),
+    )
+    if check.done:
+        st.button("Check again", key="check_pair", type="tertiary", on_click=_check, args=(wanted,))
+
+
+def _others(state: Session, wanted: Request) -> None:
+    """Pairs that were asked for and are still on their way, though another one is chosen now."""
+    for number, loading in enumerate(state.waiting.elsewhere(wanted)):
+        st.caption(literal(f"Still loading: {session.spec(loading.request.pair).title}"))
+        _progress(loading, f"other_cancel_{number}")
+
+
+def _way() -> None:
+    """Device and number format, once torch is there to say which there are."""
+    found = hardware.devices()
+    if not found:
+        return
+    for name in ("device", "dtype"):
+        session.revive(name)
+    titles = {hardware.BY_ITSELF: f"{_LEFT_TO_IT}: {found[0].title}"} | {
+        each.name: each.title for each in found
+    }
+    st.selectbox(
+        "Device",
+        tuple(titles),
+        format_func=titles.get,
+        key=session.key("device"),
+        on_change=actions.choose_pair,
+    )
+    named = {each.name: each for each in found}
+    dtypes = named.get(session.request().device, found[0]).dtypes
+    if st.session_state[session.key("dtype")] not in dtypes:
+        session.put("dtype", hardware.BY_ITSELF)
+    st.selectbox(
+        "Number format of the weights",
+        (hardware.BY_ITSELF, *dtypes),
+        format_func=lambda name: name or f"{_LEFT_TO_IT}: {dtypes[0]}",
+        key=session.key("dtype"),
+        on_change=actions.choose_pair,
+    )
+
+
+def _own_pair(state: Session) -> None:
+    """Two models of the visitor's own choice: from the hub, or from the folders of this server."""
+    folders = offer.folders()
+    sources = [*([HUB] if offer.hub_is_open() else []), *([FOLDER] if folders else [])]
+    if not sources:
+        return
+    source = st.segmented_control(
+        "Models from",
+        sources,
+        format_func={HUB: "The hub", FOLDER: "Folders here"}.get,
+        default=sources[0],
+        key="own_source",
+        required=True,
+    )
+    if source == FOLDER:
+        target = st.selectbox("Target", folders, key="own_target_folder")
+        draft = st.selectbox(
+            "Draft", ("", *folders), format_func=lambda name: name or _NO_DRAFT, key="own_draft_folder"
+        )
+    else:
+        target = st.text_input("Target", key="own_target_hub", placeholder="Qwen/Qwen3-1.7B", help=_HUB_HELP)
+        draft = st.text_input(
+            "Draft", key="own_draft_hub", placeholder="none, or Qwen/Qwen3-0.6B", help=_HUB_HELP
+        )
+    st.button(
+        "Use these models", key="own_pair", width="stretch", on_click=_use, args=(source, target, draft)
+    )
+    if state.pair_trouble:
+        notice(state.pair_trouble, "alert")
+    if not folders and offer.hub_is_open():
+        st.caption("SPECDEC_MODELS_DIR, set when the server starts, offers folders with models of your own.")
+
+
+def _use(source: str, target: str, draft: str) -> None:
+    state = session.current()
+    try:
+        session.add_pair(offer.put_together(source, target, draft))
+        state.pair_trouble = ""
+        state.waiting.begin(session.request())
+    except PairError as error:
+        state.pair_trouble = str(error)
+    actions.redraw("panel", "badge")
+
+
+def _load(wanted: Request) -> None:
+    session.current().waiting.ask(wanted)
+    actions.redraw("panel", "badge")
+
+
+def _check(wanted: Request) -> None:
+    session.current().waiting.check(wanted)
+    actions.redraw("panel", "badge")
+
+
+def _cancel(loading: Loading) -> None:
+    loading.cancel()
+    session.current().waiting.begin(session.request())
+    actions.redraw("panel", "badge")

@@ -1,0 +1,98 @@
+"""What one visitor is waiting for: checklists, pairs on their way, drafts that are being prepared."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from specdec_core.ui.background import Work
+from specdec_core.ui.checking import Check
+from specdec_core.ui.loading import Loading, Request, torch_is_there
+
+if TYPE_CHECKING:
+    from specdec_core.models.pair import Pair
+
+KEPT = 8
+"""Checklists and loadings that a visitor may come back to."""
+
+
+@dataclass
+class Waiting:
+    """All that one visitor has begun.
+
+    Attributes:
+        loadings: pairs that were begun, by what was wanted.
+        checks: checklists, likewise.
+        drafts: copies of a target that are being made, by what was wanted and the kind of draft.
+    """
+
+    loadings: dict[Request, Loading] = field(default_factory=dict)
+    checks: dict[Request, Check] = field(default_factory=dict)
+    drafts: dict[tuple[Request, str], Work[None]] = field(default_factory=dict)
+
+    def loading(self, request: Request) -> Loading:
+        """The loading of a pair; begun by itself only if the pair ships with the app."""
+        if request not in self.loadings:
+            _keep(self.loadings, request, Loading(request), lambda old: old.on_its_way)
+        return self.loadings[request]
+
+    def begin(self, request: Request) -> None:
+        """Do what may be done without being asked: load a pair that ships, look at another one."""
+        self.loading(request).begin()
+        if self.loading(request).to_be_asked and request not in self.checks:
+            self.check(request)
+
+    def check(self, request: Request) -> None:
+        """Look at a pair, anew if there is a checklist already."""
+        if old := self.checks.pop(request, None):
+            old.stop()
+        _keep(self.checks, request, Check(request), lambda old: False)
+
+    def ask(self, request: Request) -> None:
+        """Load a pair because the visitor has asked for it."""
+        if self.loading(request).over:
+            del self.loadings[request]
+        self.loading(request).ask()
+
+    def pair(self, request: Request) -> "Pair":
+        """The pair; one that ships and has failed to load is tried again.
+
+        Raises:
+            PairUnavailable: it could not be loaded, is not there yet, or has to be asked for first.
+        """
+        if request.ships and self.loading(request).over:
+            del self.loadings[request]
+        return self.loading(request).pair()
+
+    def elsewhere(self, request: Request) -> list[Loading]:
+        """Pairs on their way other than the one that is wanted now."""
+        return [each for key, each in self.loadings.items() if key != request and each.on_its_way]
+
+    def busy(self, request: Request) -> bool:
+        """Whether anything that the visitor can see is on its way."""
+        check = self.checks.get(request)
+        return (
+            self.loading(request).on_its_way
+            or bool(check and not check.done)
+            or bool(self.elsewhere(request))
+            or any(not work.done for work in self.drafts.values())
+        )
+
+    def news(self, request: Request) -> Hashable:
+        """What the side panel shows of all this, to tell whether it has to be drawn anew."""
+        check, loading = self.checks.get(request), self.loading(request)
+        moving = loading.progress if loading.on_its_way else None
+        return (
+            loading.loaded,
+            loading.trouble,
+            moving and (moving.stage, moving.bytes_done, round(moving.seconds)),
+            check and (check.done or check.progress.stage),
+            len(self.elsewhere(request)),
+            tuple(work.done or round(work.seconds) for work in self.drafts.values()),
+            torch_is_there(),
+        )
+
+
+def _keep(kept: dict, key: object, item: object, busy) -> None:
+    kept[key] = item
+    for old in [each for each in kept if each != key and not busy(kept[each])][: max(0, len(kept) - KEPT)]:
+        del kept[old]
