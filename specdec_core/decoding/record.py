@@ -100,8 +100,8 @@ def _information(q: Tensor, p: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 def _expected_logs(probs: Tensor, logs: Tensor) -> np.ndarray:
     """Σ probs·logs of each row, where 0·log 0 = 0 and x·log 0 = −∞; float64 [P]."""
-    # Adding zero turns −0 into 0.
-    return _numpy((probs * logs).nan_to_num_(nan=0.0, neginf=-torch.inf).sum(-1)) + 0.0
+    # 0·log 0 comes out as NaN, which the sum leaves out. Adding zero turns −0 into 0.
+    return _numpy((probs * logs).nansum(-1)) + 0.0
 
 
 def _tops(p: Tensor, q: Tensor, left: Tensor) -> tuple[TopTokens, TopTokens, TopTokens]:
@@ -110,40 +110,67 @@ def _tops(p: Tensor, q: Tensor, left: Tensor) -> tuple[TopTokens, TopTokens, Top
     Args:
         p: float64 [K+1, V]. q, left: float64 [K, V], the draft's law and the residual.
     """
-    # No draft was made at the last place: its row in the other two rankings is blanked below.
-    last = p[-1:]
-    rankings = torch.cat([p, q, last, left, last]).unflatten(0, (3, -1))
-    values, best = most_probable(rankings, min(TOP, p.shape[-1]))
-    ids, mass = _numpy(best).astype(np.int32), _numpy(values.sum(-1))
-    target = _numpy(p.expand_as(rankings).gather(-1, best))
-    draft = np.full_like(target, np.nan)
-    draft[:, :-1] = _numpy(q.expand(3, *q.shape).gather(-1, best[:, :-1]))
-    rest = np.maximum(1.0 - mass, 0.0)
-    ids[1:, -1], target[1:, -1], rest[1:, -1] = 0, np.nan, np.nan
-    by_target, by_draft, by_residual = map(TopTokens, ids, target, draft, rest)
-    return by_target, by_draft, by_residual
+    count = len(q)
+    values, best = most_probable(torch.cat([p, q, left]), min(TOP, p.shape[-1]))
+    by_p, by_draft, by_left = best.split([count + 1, count, count])
+    rest = np.maximum(1.0 - _numpy(values.sum(-1)), 0.0)
+    ids, ranked = _numpy(best).astype(np.int32), _numpy(values)
+    of_p, of_q = slice(count + 1), slice(count + 1, 2 * count + 1)
+    of_left = slice(2 * count + 1, None)
+    own = p[:count]
+    return (
+        TopTokens(ids[of_p], ranked[of_p], _longer(_numpy(q.gather(-1, by_p[:count])), np.nan), rest[of_p]),
+        _without_last(ids[of_q], _numpy(own.gather(-1, by_draft)), ranked[of_q], rest[of_q]),
+        _without_last(ids[of_left], *_both(own, q, by_left), rest[of_left]),
+    )
+
+
+def _both(p: Tensor, q: Tensor, ids: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """p and q of the same tokens."""
+    return _numpy(p.gather(-1, ids)), _numpy(q.gather(-1, ids))
+
+
+def _without_last(ids: np.ndarray, p: np.ndarray, q: np.ndarray, rest: np.ndarray) -> TopTokens:
+    """A ranking of the K drafted places; at the last one no draft was made, so there is none."""
+    return TopTokens(_longer(ids, 0), _longer(p, np.nan), _longer(q, np.nan), _longer(rest, np.nan))
+
+
+def _longer(rows: np.ndarray, fill: float) -> np.ndarray:
+    """The rows and one more, of ``fill``."""
+    return np.concatenate([rows, np.full_like(rows[:1], fill, shape=(1, *rows.shape[1:]))])
 
 
 def most_probable(probs: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """The ``size`` largest entries of each row and their ids, by −value, then id.
 
     Args:
-        probs: float64 [..., V].
+        probs: float64 [P, V].
         size: at most V.
 
     Returns:
-        float64 [..., size] and int64 [..., size].
+        float64 [P, size] and int64 [P, size].
 
     Example:
         >>> most_probable(torch.tensor([[0.1, 0.3, 0.3, 0.3]]), 2)[1]
         tensor([[1, 2]])
     """
     values, ids = probs.topk(min(size + 1, probs.shape[-1]))
-    tied = (values[..., 1:] == values[..., :-1]).any(-1)
-    # topk promises nothing about ties; a stable sort does, but costs more.
+    # topk promises nothing about the order of equal values, nor which of them it takes.
+    tied = values[:, 1:] == values[:, :-1]
     if bool(tied.any()):
-        ids[tied] = probs[tied].argsort(dim=-1, descending=True, stable=True)[:, : ids.shape[-1]]
-    return values[..., :size], ids[..., :size]
+        for row in tied.any(-1).nonzero().flatten().tolist():
+            ids[row] = _lowest_first(probs[row], values[row, -1], ids.shape[-1])
+    return values[:, :size], ids[:, :size]
+
+
+def _lowest_first(probs: Tensor, least: Tensor, size: int) -> Tensor:
+    """The ids of all values above ``least``, then so many of that value that there are ``size``.
+
+    Most of a one-hot law is tied at 0; sorting all of a large vocabulary would take longer than a pass.
+    """
+    above, level = (probs > least).nonzero().flatten(), (probs == least).nonzero().flatten()
+    order = probs[above].argsort(descending=True, stable=True)
+    return torch.cat([above[order], level])[:size]
 
 
 def _soft_target(evidence: Evidence) -> Tensor:
@@ -174,7 +201,7 @@ def _own(probs: Tensor, ids: Tensor) -> Tensor:
 def _ranks(probs: Tensor, own: Tensor, ids: Tensor) -> np.ndarray:
     """How many tokens stand before each id when sorted by −probability, then id; int32 [K]."""
     lower = torch.arange(probs.shape[-1], device=ids.device) < ids.unsqueeze(-1)
-    before = (probs > own).logical_or_((probs == own).logical_and_(lower))
+    before = torch.where(lower, probs >= own, probs > own)
     return _numpy(before.sum(-1)).astype(np.int32)
 
 

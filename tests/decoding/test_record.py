@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from specdec_core.decoding.record import most_probable
 from specdec_core.decoding.types import TOP, RoundSettings, Sampling, Source, Verdict
@@ -89,6 +91,15 @@ def test_ties_among_the_most_probable_tokens_go_by_id():
 def test_ties_at_the_edge_of_the_list_keep_the_lowest_ids():
     p = torch.full((1, 500), 1 / 500, dtype=torch.float64)
     assert most_probable(p, TOP)[1].tolist() == [list(range(TOP))]
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3]), min_size=9, max_size=9), max_size=4))
+def test_the_most_probable_tokens_are_those_that_sorting_by_probability_then_id_gives(rows):
+    probs = torch.tensor(rows, dtype=torch.float64).reshape(-1, 9)
+    ids = [sorted(range(9), key=lambda id_: (-row[id_], id_))[:5] for row in rows]
+    values, found = most_probable(probs, 5)
+    assert found.tolist() == ids
+    assert values.tolist() == [[row[id_] for id_ in best] for row, best in zip(rows, ids, strict=True)]
 
 
 def test_the_gap_between_the_two_best_logits_does_not_depend_on_the_settings():
