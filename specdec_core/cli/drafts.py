@@ -10,7 +10,11 @@ from specdec_core.decoding.settings import Sampling
 
 if TYPE_CHECKING:
     from specdec_core.experiments.draft_bench import DraftRow
+    from specdec_core.experiments.greedy_check import GreedyCheck
     from specdec_core.models.pair import Pair
+
+MEASURED, CHECKED = 100, 200
+"""New tokens of each run."""
 
 HEAD = ("draft", "answers", "γ", "Σ min(p, q)", "kept", "c", "tokens/round", "× plain", "predicted")
 
@@ -29,30 +33,63 @@ def add_parser(subparsers: Any) -> None:
     add_pair_options(parser)
     parser.add_argument("--measure", action="store_true", help="run each of them beside plain decoding")
     parser.add_argument(
-        "--tokens", type=int, default=100, metavar="N", help=f"new tokens of each run{DEFAULT}"
+        "--check", action="store_true", help="hold each against plain greedy decoding, token for token"
     )
+    usual = f"(default: {MEASURED}; with --check {CHECKED})"
+    parser.add_argument("--tokens", type=int, metavar="N", help=f"new tokens of each run {usual}")
     parser.add_argument(
         "--temperature", type=float, default=1.0, metavar="T", help=f"of each run; 0 is greedy{DEFAULT}"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.tokens < 2:
+    """List the drafts, hold them against plain decoding, or measure them.
+
+    Returns:
+        0, or 1 if a draft changed what is written.
+    """
+    tokens = args.tokens or (CHECKED if args.check else MEASURED)
+    if tokens < 2:
         raise ValueError("a run needs at least 2 tokens")
     sampling = Sampling(args.temperature)
     pair = chosen_pair(args)
-    if not args.measure:
+    if not (args.check or args.measure):
         print("\n".join(catalogue(pair)))
-        return 0
+    passed = _check(pair, tokens) if args.check else True
+    if args.measure:
+        _measure(pair, tokens, sampling)
+    return 0 if passed else 1
 
+
+def _check(pair: "Pair", tokens: int) -> bool:
+    from specdec_core.experiments.greedy_check import check_greedy, check_prompt
+
+    found = []
+    print(f"{pair.info.title}, {pair.info.dtype}, {pair.machine.device}: greedy, {tokens} tokens")
+    for each in check_greedy(pair, check_prompt(pair), tokens):
+        found.append(each)
+        print(checked(each), flush=True)
+    return all(each.passed for each in found)
+
+
+def checked(found: "GreedyCheck") -> str:
+    """What holding one draft against plain greedy decoding gave, in a line."""
+    start = f"{'✓' if found.passed else '✕'} {found.kind}: "
+    kept = f" ({found.accepted} of {found.tested} tested drafts kept)"
+    if found.place is None:
+        return f"{start}equal to plain greedy over {found.tokens} tokens{kept}"
+    what = "a tie" if found.passed else "differs"
+    return f"{start}{what} at token {found.place + 1}, the target's best two are {found.gap:.2g} apart{kept}"
+
+
+def _measure(pair: "Pair", tokens: int, sampling: Sampling) -> None:
     from specdec_core.experiments.draft_bench import bench_drafts
 
     rows = []
-    for row in bench_drafts(pair, tokens=args.tokens, sampling=sampling):
+    for row in bench_drafts(pair, tokens=tokens, sampling=sampling):
         rows.append(row)
         print(f"{row.kind}, {row.answers} answers: {row.speedup:.2f} times plain decoding", file=sys.stderr)
     print("\n".join(table(rows)))
-    return 0
 
 
 def catalogue(pair: "Pair") -> list[str]:

@@ -59,7 +59,7 @@ def test_a_pair_is_read_with_all_that_is_said_of_it(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("memory_gib = 1", 'memory_gib = 1\ndtype = "int4"', "dtype: must be one of float32, bfloat16, float16"),
+        ("memory_gib = 1", 'memory_gib = 1\ndtype = "int4"', "dtype: must be one of float32, bfloat16"),
         ('target = "big"', 'target = "bgi"', r"\[pairs.both\] target: there is no \[models.bgi\]"),
         ('draft = "small"', 'darft = "small"', r"\[pairs.both\] darft: unknown field; known are title"),
         ("parameters = 1000", "parameters = 0", r"\[models.big\] parameters: must be above 0, not 0"),
