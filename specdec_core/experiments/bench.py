@@ -11,6 +11,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from statistics import median
 from time import perf_counter
 
@@ -29,6 +30,10 @@ from .bench_plan import PROMPTS, BenchResult, BenchSettings, Job, Measurement, M
 from .costs import measure_costs
 
 WARM_UP_TOKENS = 8
+COST_REPEATS = 5
+
+Turn = tuple[CostTable, list[Measurement]]
+"""One prompt of one repetition."""
 
 
 def run_bench(
@@ -41,42 +46,50 @@ def run_bench(
     """
     prompts = [pair.encode(text) for text in PROMPTS[: settings.prompts]]
     work = jobs(settings.gammas)
-    measurements: list[Measurement] = []
-    costs: list[CostTable] = []
+    turns: list[Turn] = []
     total = settings.repeats * len(prompts) * len(work)
+    done = count(1)
     with _little_garbage():
         for job in work:
             _run(pair, job, prompts[0], WARM_UP_TOKENS, seed=0)
-        while len(costs) < settings.repeats:
-            made: list[Measurement] = []
-            try:
-                table = _costs(pair, settings, len(prompts[0]))
-                for timed in _repetition(pair, work, prompts, settings.tokens, len(costs)):
-                    made.append(timed)
-                    progress(len(measurements) + len(made), total)
-            except KeyboardInterrupt:
-                if not costs:
-                    raise
-                break
-            costs.append(table)
-            measurements += made
-    return BenchResult(replace(settings, repeats=len(costs)), tuple(measurements), _pooled(costs))
+        try:
+            for number in range(settings.repeats * len(prompts)):
+                turns.append(_turn(pair, settings, prompts, number, lambda: progress(next(done), total)))
+        except KeyboardInterrupt:
+            whole = len(turns) // len(prompts)
+            if not whole:
+                raise
+            settings, turns = replace(settings, repeats=whole), turns[: whole * len(prompts)]
+    measurements = tuple(timed for _, made in turns for timed in made)
+    return BenchResult(settings, measurements, _pooled([table for table, _ in turns]))
+
+
+def _turn(
+    pair: Pair,
+    settings: BenchSettings,
+    prompts: Sequence[Sequence[int]],
+    number: int,
+    tell: Callable[[], object],
+) -> Turn:
+    """The costs, and every job once on one prompt, in an order that differs from turn to turn."""
+    repeat, prompt = divmod(number, len(prompts))
+    costs, made = _costs(pair, settings, len(prompts[prompt])), []
+    for job in _rotated(jobs(settings.gammas), number):
+        timed = _run(pair, job, prompts[prompt], settings.tokens, seed=repeat)
+        made.append(replace(timed, prompt=prompt, repeat=repeat))
+        tell()
+    return costs, made
 
 
 def _costs(pair: Pair, settings: BenchSettings, prompt: int) -> CostTable:
-    """The pair's costs in the middle of a run, at the sizes of pass that the runs have."""
+    """The pair's costs in the middle of a run, at the sizes of pass that the runs have.
+
+    A few passes before each prompt rather than many at once: the machine's own speed drifts, and
+    the prediction made of them must have met the same machine as the runs.
+    """
     sizes = [1, *(gamma + 1 for gamma in settings.gammas)]
-    return measure_costs(pair, tokens=sizes, context=prompt + settings.tokens // 2)
-
-
-def _repetition(
-    pair: Pair, work: list[Job], prompts: Sequence[Sequence[int]], tokens: int, repeat: int
-) -> Iterator[Measurement]:
-    """Every job once on each prompt, in an order that turns from one prompt to the next."""
-    for number, prompt in enumerate(prompts):
-        for job in _rotated(work, repeat * len(prompts) + number):
-            timed = _run(pair, job, prompt, tokens, seed=repeat)
-            yield replace(timed, prompt=number, repeat=repeat)
+    context = prompt + settings.tokens // 2
+    return measure_costs(pair, tokens=sizes, context=context, repeats=COST_REPEATS)
 
 
 @contextmanager
