@@ -83,6 +83,11 @@ class Loading:
             return str(self._job.error)
         return "The pair could not be loaded; the server's log says why."
 
+    @property
+    def held(self) -> Pair | None:
+        """The pair if it is in memory now; None while it is on its way, and after it had to go."""
+        return None if self._left else self._job.result()
+
     def pair(self, timeout: float | None = None) -> Pair:
         """The pair; waits for it.
 

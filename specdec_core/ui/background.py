@@ -53,8 +53,9 @@ class Work(Generic[T]):
         return self._ended.wait(timeout)
 
     def _run(self) -> None:
+        do, self._do = self._do, None  # what it holds, such as a model, is held no longer than it takes
         try:
-            self.result = self._do()
+            self.result = do()
         except self._foreseen as error:
             _LOG.warning("%s: %s", self._name, error)
             self.trouble = str(error) or self._unforeseen()

@@ -71,7 +71,7 @@ def progress(now: Progress) -> str:
         parts.append(f"{_of(now.bytes_done, now.bytes_total)}")
     elif now.bytes_done:
         parts.append(size(now.bytes_done))
-    return ", ".join([*parts, duration(now.seconds)])
+    return escape(", ".join([*parts, duration(now.seconds)]))
 
 
 def duration(seconds: float) -> str:
@@ -110,12 +110,12 @@ def _model(model: ModelRef) -> str:
 
 
 def _item(item: "Item") -> str:
+    no = ": no" if item.verdict == "refuse" else ""
     advice = f' <span class="advice">{escape(item.advice)}</span>' if item.advice else ""
     verdict = str(item.verdict.value)
-    return (
-        f'<li class="{verdict}"><span class="sign" role="img" aria-label="{_VERDICTS[verdict]}">'
-        f"{_SIGNS[verdict]}</span><div><b>{escape(item.title)}</b> {escape(item.reason)}{advice}</div></li>"
-    )
+    words = f"<div><b>{escape(item.title)}{no}</b> {escape(item.reason)}{advice}</div>"
+    sign = f'<span class="sign" role="img" aria-label="{_VERDICTS[verdict]}">{_SIGNS[verdict]}</span>'
+    return f'<li class="{verdict}">{sign}{words}</li>'
 
 
 def _of(done: int, total: int) -> str:

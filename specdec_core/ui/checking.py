@@ -54,5 +54,4 @@ class Check:
     def _look(self) -> "Checklist":
         models = imported()
         with _AT_ONCE:
-            device = self.request.way()["device"]
-            return models.check_pair(find_pair(self.request.pair), device, self._meter)
+            return models.check_pair(find_pair(self.request.pair), meter=self._meter, **self.request.way())

@@ -12,7 +12,7 @@ import streamlit as st
 
 from specdec_core.decoding.settings import RuleName
 from specdec_core.traces import json_codec
-from specdec_core.ui import actions, browser, links, pair_panel, session
+from specdec_core.ui import actions, browser, chat_panel, draft_panel, links, pair_panel, session
 from specdec_core.ui.loading import NOT_ASKED, ON_ITS_WAY
 from specdec_core.ui.session import Session
 from specdec_core.ui.settings import (
@@ -67,6 +67,8 @@ def _new_run(state: Session) -> None:
     _heading("New run")
     pair_panel.pair(state)
     _prompt(state)
+    chat_panel.chat(state)
+    draft_panel.draft(state)
     st.selectbox(
         "Rule", tuple(RuleName), format_func=str.capitalize, key=session.key("rule"), help=_RULE_HELP
     )
@@ -75,7 +77,7 @@ def _new_run(state: Session) -> None:
         _typed(state, "seed", "Seed", _SEED_HELP)
     with most:
         _typed(state, "max_tokens", "Tokens, at most", f"Where the run ends, from 1 to {MAX_TOKENS}.")
-    reason = _not_yet(state)
+    reason = _not_yet(state) or draft_panel.not_ready(state)
     st.button(
         "Start a new run" if state.live else "Run live",
         key="run_live",
@@ -92,7 +94,7 @@ def _not_yet(state: Session) -> str:
     """Why no run can be started with the pair that is chosen, or ""."""
     wanted = session.request()
     loading = state.waiting.loading(wanted)
-    if loading.to_be_asked or (loading.trouble and not wanted.ships):
+    if loading.to_be_asked:
         return NOT_ASKED
     return ON_ITS_WAY if loading.on_its_way and not wanted.ships else ""
 
@@ -103,7 +105,7 @@ def _prompt(state: Session) -> None:
     _answer(too_long or state.prompt_trouble)
     st.selectbox(
         "Examples",
-        _examples(),
+        _examples(chat_panel.is_chat(state)),
         index=None,
         placeholder="Choose an example prompt",
         label_visibility="collapsed",
@@ -133,6 +135,7 @@ def _from_next_round(state: Session) -> None:
     elif not state.live:
         st.caption("The run on screen is recorded: these act once a live run has been started.")
     st.slider("Draft length γ", 0, MAX_GAMMA, key=session.key("gamma"), help=_HELP["gamma"])
+    draft_panel.wise_length(state)
     reason = _GREEDY_REASON if _rule_in_force(state) == RuleName.GREEDY else ""
     _sampling("Temperature", "temperature", 0.0, MAX_TEMPERATURE, 0.05, reason)
     left, right = st.columns(2, gap="small")
@@ -189,9 +192,10 @@ def _rule_in_force(state: Session) -> str:
 
 
 def _take_example() -> None:
+    examples = _examples(chat_panel.is_chat(session.current()))
     title = st.session_state["example"]
-    if title in _examples():
-        session.put("prompt", _examples()[title])
+    if title in examples:
+        session.put("prompt", examples[title])
         st.session_state["example"] = None
         _forget_prompt_trouble()
 
@@ -201,10 +205,10 @@ def _forget_prompt_trouble() -> None:
 
 
 @cache
-def _examples() -> dict[str, str]:
-    """Text of each example prompt by its title."""
-    prompts = tomllib.loads(_EXAMPLES.read_text(encoding="utf-8"))["prompt"]
-    return {prompt["title"]: prompt["text"] for prompt in prompts}
+def _examples(chat: bool) -> dict[str, str]:
+    """Text of each example prompt by its title: messages for a chat, else beginnings of a text."""
+    prompts = tomllib.loads(_EXAMPLES.read_text(encoding="utf-8"))["chat" if chat else "prompt"]
+    return {prompt["title"]: prompt["text"].strip() for prompt in prompts}
 
 
 def _answer(sentence: str) -> None:

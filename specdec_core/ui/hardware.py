@@ -28,17 +28,15 @@ def devices() -> tuple[Device, ...]:
     if not torch_is_there():
         return ()
     from specdec_core.models.checklist import gib
-    from specdec_core.models.machine import default_dtype, device_name, devices, free_memory, processor_name
+    from specdec_core.models.machine import device_name, devices, dtypes, free_memory, processor_name
 
     found = []
     for device in devices():
         name = processor_name() if device.type == "cpu" else device_name(device)
         free = free_memory(device)
         memory = "free memory unknown" if free is None else f"{gib(free)} free"
-        first = str(default_dtype(device)).removeprefix("torch.")
-        rest = ("float32", "bfloat16") if device.type == "cpu" else ("bfloat16", "float16", "float32")
-        dtypes = (first, *(each for each in rest if each != first))
-        found.append(Device(str(device), f"{device} · {name} · {memory}", dtypes))
+        formats = tuple(str(each).removeprefix("torch.") for each in dtypes(device))
+        found.append(Device(str(device), f"{device} · {name} · {memory}", formats))
     return tuple(found)
 
 

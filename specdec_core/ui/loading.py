@@ -102,18 +102,19 @@ class Loading:
 
     @property
     def over(self) -> bool:
-        """Whether it has failed or was given up, so that asking again takes another one."""
-        return self._cancelled.is_set() or bool(self.trouble)
+        """Whether it has failed, was given up, or made room for others: asking again takes another one."""
+        ended = self._work is not None and self._work.done
+        return self._cancelled.is_set() or (ended and self.held is None)
 
     @property
     def to_be_asked(self) -> bool:
         """Whether nothing happens before the visitor asks for the pair."""
-        return self._cancelled.is_set() or (self._work is None and not self.request.ships)
+        return not self.request.ships and (self._work is None or self.over)
 
     @property
-    def loaded(self) -> bool:
-        """Whether the pair has been loaded."""
-        return self._work is not None and self._work.done and not self.over
+    def held(self) -> "Pair | None":
+        """The pair if it is in memory now. Asking waits for nothing and loads nothing."""
+        return self._models.held if self._models and self._work.done else None
 
     @property
     def trouble(self) -> str:
@@ -139,14 +140,14 @@ class Loading:
             PairUnavailable: it could not be loaded, is not there yet, or has to be asked for first.
         """
         if self.to_be_asked:
-            raise PairUnavailable(NOT_ASKED)
+            raise PairUnavailable(self.trouble or NOT_ASKED)
         self.ask()
         if self.on_its_way and not self.request.ships:
             raise PairUnavailable(ON_ITS_WAY)
         self._work.wait()
-        if not self.loaded:
-            raise PairUnavailable(self.trouble)
-        return self._models.pair()
+        if (held := self.held) is None:
+            raise PairUnavailable(self.trouble or NOT_ASKED)
+        return held
 
     def _load(self) -> None:
         models = imported()

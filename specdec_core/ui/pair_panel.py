@@ -4,12 +4,13 @@ import streamlit as st
 
 from specdec_core.models.errors import PairError
 from specdec_core.models.registry import FOLDER, HUB
-from specdec_core.ui import actions, cards, hardware, offer, session
+from specdec_core.ui import actions, cards, hardware, offer, progress, session
 from specdec_core.ui.literal import literal
 from specdec_core.ui.loading import Loading, Request
 from specdec_core.ui.session import Session
 from specdec_core.ui.shell import notice
 
+_OWN = "own_models"
 _LEFT_TO_IT = "automatic"
 _HUB_HELP = "As the Hugging Face hub writes it, such as Qwen/Qwen3-1.7B."
 _NO_DRAFT = "none: drafts without a second model"
@@ -29,16 +30,21 @@ def pair(state: Session) -> None:
     if limits := offer.limits():
         st.caption(literal(limits))
     loading = state.waiting.loading(wanted)
-    if loading.loaded or wanted.ships:
-        with st.expander("About this pair"):
-            st.html(cards.card(session.spec(wanted.pair)))
-    else:
+    told = loading.held is not None or wanted.ships
+    if not told:
         st.html(cards.card(session.spec(wanted.pair)))
+    with st.container(key="pair_more", horizontal=True, gap="small"):
+        if told:
+            with st.popover("About", type="tertiary"):
+                st.html(cards.card(session.spec(wanted.pair)))
+        with st.popover("Device", type="tertiary", key="way", on_change="rerun") as way:
+            if way.open:
+                _way()
+        with st.popover("Other models", type="tertiary", key=_OWN, on_change="rerun") as own:
+            if own.open:
+                _own_pair(state)
     _loading(state, wanted, loading)
     _others(state, wanted)
-    with st.expander("Other models, device"):
-        _way()
-        _own_pair(state)
 
 
 def _loading(state: Session, wanted: Request, loading: Loading) -> None:
@@ -47,18 +53,12 @@ def _loading(state: Session, wanted: Request, loading: Loading) -> None:
         notice(loading.trouble, "alert")
     if loading.on_its_way:
         _progress(loading, "load_cancel")
-    elif loading.to_be_asked or (loading.trouble and not wanted.ships):
+    elif loading.to_be_asked:
         _ask(state, wanted)
 
 
 def _progress(loading: Loading, key: str) -> None:
-    now = loading.progress
-    if now.fraction is not None:
-        st.progress(now.fraction)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f'<div class="on-its-way" role="status">{cards.progress(now)}</div>')
-        if not loading.request.ships:
-            st.button("Cancel", key=key, type="tertiary", on_click=_cancel, args=(loading,))
+    progress.show(loading.progress, key, None if loading.request.ships else _cancel, loading)
 
 
 def _ask(state: Session, wanted: Request) -> None:
@@ -69,14 +69,15 @@ def _ask(state: Session, wanted: Request) -> None:
         return
     refusal = None
     if not check.done:
-        st.html(f'<div class="on-its-way" role="status">Checking: {cards.progress(check.progress)}</div>')
+        progress.show(check.progress)
     elif check.found:
         st.html(cards.checklist(check.found))
         refusal = check.found.refusal
     else:
         notice(check.trouble, "alert")
+    to_fetch = check.found.to_fetch if check.found else 0
     st.button(
-        "Load this pair",
+        f"Fetch and load, {cards.size(to_fetch)}" if to_fetch else "Load this pair",
         key="load_pair",
         type="primary",
         width="stretch",
@@ -100,6 +101,7 @@ def _way() -> None:
     """Device and number format, once torch is there to say which there are."""
     found = hardware.devices()
     if not found:
+        st.caption("The devices of this machine are known once torch has been imported, in a few seconds.")
         return
     for name in ("device", "dtype"):
         session.revive(name)
@@ -164,6 +166,7 @@ def _use(source: str, target: str, draft: str) -> None:
     try:
         session.add_pair(offer.put_together(source, target, draft))
         state.pair_trouble = ""
+        st.session_state[_OWN] = False
         state.waiting.begin(session.request())
     except PairError as error:
         state.pair_trouble = str(error)

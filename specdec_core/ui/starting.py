@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from specdec_core.models.prompt import PromptError
+from specdec_core.traces.trace import Framing
 from specdec_core.ui.settings import Settings, over_limit
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def live_run(pair: "Pair", settings: Settings) -> "LiveRun":
         raise PromptError("The prompt is blank. Type at least one word.")
     # These import torch, so only once a pair is there.
     from specdec_core.experiments.live import LiveRun
+    from specdec_core.text.chat import has_template
     from specdec_core.ui.draft_choice import chosen
 
     return LiveRun.start(
@@ -37,5 +39,16 @@ def live_run(pair: "Pair", settings: Settings) -> "LiveRun":
         rule=settings.rule,
         seed=settings.seed,
         draft=chosen(pair, settings.draft).settings,
+        framing=framing(settings, has_template(pair.tokenizer)),
         max_new_tokens=settings.max_tokens,
     )
+
+
+def framing(settings: Settings, template: bool) -> Framing:
+    """What stands around the prompt: nothing where the model has no chat template.
+
+    >>> framing(Settings(chat=True, system="Be brief.", stop="."), False)
+    Framing(chat=False, system='', stop_strings=('.',))
+    """
+    chat = settings.chat and template
+    return Framing(chat, settings.system.strip() if chat else "", settings.stop_strings)

@@ -4,11 +4,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from specdec_core.ui.background import Work
+from specdec_core.models.progress import Progress
 from specdec_core.ui.checking import Check
 from specdec_core.ui.loading import Loading, Request, torch_is_there
+from specdec_core.ui.preparing import Preparing
 
 if TYPE_CHECKING:
+    from specdec_core.experiments.drafts import DraftKind
     from specdec_core.models.pair import Pair
 
 KEPT = 8
@@ -27,7 +29,7 @@ class Waiting:
 
     loadings: dict[Request, Loading] = field(default_factory=dict)
     checks: dict[Request, Check] = field(default_factory=dict)
-    drafts: dict[tuple[Request, str], Work[None]] = field(default_factory=dict)
+    drafts: dict[tuple[Request, str], Preparing] = field(default_factory=dict)
 
     def loading(self, request: Request) -> Loading:
         """The loading of a pair; begun by itself only if the pair ships with the app."""
@@ -63,6 +65,10 @@ class Waiting:
             del self.loadings[request]
         return self.loading(request).pair()
 
+    def prepare(self, request: Request, kind: "DraftKind", pair: "Pair") -> None:
+        """Make what a kind of draft needs beside its pair."""
+        _keep(self.drafts, (request, kind.key), Preparing(kind, pair), lambda old: not old.done)
+
     def elsewhere(self, request: Request) -> list[Loading]:
         """Pairs on their way other than the one that is wanted now."""
         return [each for key, each in self.loadings.items() if key != request and each.on_its_way]
@@ -82,14 +88,18 @@ class Waiting:
         check, loading = self.checks.get(request), self.loading(request)
         moving = loading.progress if loading.on_its_way else None
         return (
-            loading.loaded,
+            loading.held is not None,
             loading.trouble,
-            moving and (moving.stage, moving.bytes_done, round(moving.seconds)),
+            moving and _moved(moving),
             check and (check.done or check.progress.stage),
             len(self.elsewhere(request)),
-            tuple(work.done or round(work.seconds) for work in self.drafts.values()),
+            tuple(work.done or _moved(work.progress) for work in self.drafts.values()),
             torch_is_there(),
         )
+
+
+def _moved(now: Progress) -> Hashable:
+    return now.stage, now.bytes_done, round(now.seconds)
 
 
 def _keep(kept: dict, key: object, item: object, busy) -> None:

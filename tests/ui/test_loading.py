@@ -18,24 +18,37 @@ class _Models:
 
     def __init__(self, refusals):
         self.refusals, self.asked, self.cancelled = list(refusals), 0, 0
-        self.slow = threading.Event()
-        self.progress = Progress("downloading", 50, 200, 3.0)
+        self.slow, self.gone = threading.Event(), threading.Event()
 
     def begin(self, spec, device, dtype):
         self.asked += 1
-        return self
+        self.gone.clear()
+        return _Begun(self, self.refusals.pop(0) if self.refusals else None)
+
+
+class _Begun:
+    """Stands for ``models.loading.Loading``."""
+
+    progress = Progress("downloading", 50, 200, 3.0)
+
+    def __init__(self, models, refusal):
+        self._models, self._refusal = models, refusal
 
     @property
     def done(self):
-        return not self.slow.is_set()
+        return not self._models.slow.is_set()
+
+    @property
+    def held(self):
+        return None if self._refusal or not self.done or self._models.gone.is_set() else "the pair"
 
     def pair(self):
-        if self.refusals:
-            raise self.refusals.pop(0)
+        if self._refusal:
+            raise self._refusal
         return "the pair"
 
     def cancel(self):
-        self.cancelled += 1
+        self._models.cancelled += 1
 
 
 @pytest.fixture
@@ -55,7 +68,7 @@ def test_a_pair_that_ships_is_loaded_by_itself_and_once(serve):
     models, waiting = serve(), Waiting()
     waiting.begin(SHIPS)
     assert [waiting.pair(SHIPS), waiting.pair(SHIPS)] == ["the pair", "the pair"]
-    assert models.asked == 1 and waiting.loading(SHIPS).loaded
+    assert models.asked == 1 and waiting.loading(SHIPS).held == "the pair"
 
 
 def test_a_refusal_is_kept_and_tried_again_only_when_asked_for(serve):
@@ -108,6 +121,19 @@ def test_what_is_on_its_way_shows_its_progress_and_can_be_given_up(serve):
     waiting.ask(HUGE)
     waiting.loading(HUGE)._work.wait()
     assert waiting.pair(HUGE) == "the pair"
+
+
+def test_a_pair_that_made_room_for_others_is_asked_for_again_unless_it_ships(serve):
+    models, waiting = serve(), Waiting()
+    waiting.ask(HUGE)
+    waiting.loading(HUGE)._work.wait()
+    models.gone.set()
+    assert waiting.loading(HUGE).to_be_asked and waiting.loading(HUGE).held is None
+    with pytest.raises(PairUnavailable, match="press “Load this pair”"):
+        waiting.pair(HUGE)
+    assert waiting.pair(SHIPS) == "the pair" and models.asked == 2
+    models.gone.set()
+    assert waiting.pair(SHIPS) == "the pair" and models.asked == 3
 
 
 def test_what_is_loaded_differs_by_device_and_number_format(serve):
