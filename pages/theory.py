@@ -27,6 +27,8 @@ def show(fig: style.Figure, key: str) -> None:
 def law(side: int, letter: str) -> np.ndarray:
     """The distribution that three sliders set: weights made to sum to 1, equal if all are 0."""
     weights = [st.slider(name, 0, 10, start[side], key=f"{letter}_{name}") for name, start in TOKENS.items()]
+    if not any(weights):
+        st.caption("All weights are 0, so every token counts the same here.")
     values = np.array(weights if any(weights) else [1] * len(weights), dtype=float)
     return values / values.sum()
 

@@ -56,7 +56,8 @@ function lanesGrid(view, round, emitted) {
   const grid = make("div", "grid");
   grid.style.setProperty("--places", round.places.length);
   const times = timesOf(view, round);
-  const notes = [round.how, round.k > 0 && round.stop ? `stopped: ${round.stop}` : null].filter(Boolean);
+  const why = round.k > 0 && round.stop ? `stopped: ${round.stop}` : round.stop;
+  const notes = [round.how, why].filter(Boolean);
   const drafting = times.draft + (notes.length ? ` (${notes.join("; ")})` : "");
   grid.append(make("p", "lane-title by-draft drafting", drafting));
   grid.append(make("div", "pass"), passTitle(view, times));

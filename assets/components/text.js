@@ -2,11 +2,14 @@
 
 const TEXT_LINE = 28;
 const WORD_JOINER = "\u2060";
+const LETTER_AT_END = /[\p{L}\p{M}\p{N}]$/u;
+const LETTER_AT_START = /^[\p{L}\p{M}\p{N}]/u;
 const MARKS = { [SOURCE.CORRECTION]: "↺", [SOURCE.BONUS]: "★" };
 const CLASSES = { [SOURCE.KEPT]: "kept", [SOURCE.CORRECTION]: "own", [SOURCE.BONUS]: "own" };
 
 function makeTextPanel(view) {
-  view.flow = make("div", "flow", null, { dir: "auto", role: "group", "aria-label": "Text of the run" });
+  // From left to right whatever the language: tokens stand in the order in which they came.
+  view.flow = make("div", "flow", null, { dir: "ltr", role: "group", "aria-label": "Text of the run" });
   view.unfold = make("button", "unfold", null, { type: "button", hidden: "" });
   view.unfold.onclick = () => unfoldText(view, !view.flow.classList.contains("whole"));
   view.legend = make("div", "legend");
@@ -19,7 +22,7 @@ function drawText(view) {
   if (view.flow.dataset.run !== run || view.spans.length > rounds.length) startText(view);
   const added = document.createDocumentFragment();
   for (let index = view.spans.length; index < rounds.length; index += 1) {
-    const span = makeRoundText(rounds[index]);
+    const span = makeRoundText(rounds[index], textBefore(view, index));
     view.spans.push(span);
     added.append(span);
   }
@@ -31,19 +34,31 @@ function startText(view) {
   view.flow.dataset.run = view.store.run;
   view.spans = [];
   view.markedRound = null;
-  fill(view.flow, make("span", "prompt", visible(view.data.head.prompt)));
+  fill(view.flow, makeToken("span", "prompt", visible(blanks(view.data.head.prompt))));
   fill(view.legend, ...legendItems(), make("span", "sentence", view.data.head.sentence));
 }
 
 /** Line breaks as a sign, so that a tale does not take the whole page. */
 const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
 
+/** Spaces as dots wherever a browser would not show them: at the ends of a text, and all but the first in a row. */
+const blanks = (text) =>
+  text.replace(/^ +| +$/g, (all) => "·".repeat(all.length)).replace(/(?<= ) +/g, (all) => "·".repeat(all.length));
+
 /** The tokens of a round behind their seam, which is joined to the first; a space before it is before the seam. */
-function makeRoundText(round) {
+function makeRoundText(round, before) {
   const span = make("span", "round", null, { "data-round": round.i });
+  const inside = LETTER_AT_END.test(before) && LETTER_AT_START.test(textOf(round));
+  const seam = make("span", inside ? "seam inside" : "seam", WORD_JOINER, { "aria-hidden": "true" });
   const [space = "", ...tokens] = round.out.flatMap((out, place) => makeTextToken(round, place, out));
-  span.append(space, make("span", "seam", WORD_JOINER, { "aria-hidden": "true" }), ...tokens);
-  return span;
+  return fill(span, space, seam, ...tokens);
+}
+
+const textOf = (round) => round.out.map(([text]) => text).join("");
+
+/** What a round's text follows: a seam in the middle of a word must not look like a space. */
+function textBefore(view, index) {
+  return index ? textOf(view.store.rounds[index - 1]) : view.data.head.prompt;
 }
 
 /**
@@ -53,15 +68,15 @@ function makeRoundText(round) {
  */
 function makeTextToken(round, place, [text, , source, id]) {
   if (text === "") return [];
-  const words = text.replace(/^ +| +$/g, "");
-  const space = (there) => (words && there ? " " : "");
+  const blank = text.replaceAll(" ", "") === "";
+  const space = (there) => (there && !blank ? " " : "");
   const token = makeToken("span", `token ${CLASSES[source]}`, null, {
     role: "button",
     tabindex: -1,
     "aria-label": spokenToken(round, place, source),
   });
   if (MARKS[source]) token.append(make("span", "mark", MARKS[source]));
-  token.append(visible(words || text.replaceAll(" ", "·")));
+  token.append(visible(blanks(blank ? text : text.replace(/^ | $/g, ""))));
   return [space(text.startsWith(" ")), tie(token, round.i, place, id), space(text.endsWith(" "))];
 }
 

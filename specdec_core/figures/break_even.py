@@ -30,7 +30,7 @@ def break_even(trace: Trace, palette: Palette) -> go.Figure:
     costs, pays = trace.costs, metrics.break_even(trace)
     data, notes, shapes = [_bars(palette, x, found)], [], []
     if pays is not None:
-        data += [_line(palette, x, pays)]
+        data += [_points(palette, x, pays), _line(palette, x, pays)]
         notes, shapes = [_best_label(palette, pays)], [_best_line(palette, pays)]
     return figure(
         palette,
@@ -76,7 +76,8 @@ def _line(palette: Palette, x: np.ndarray, pays: metrics.BreakEven) -> dict[str,
         x,
         pays.line,
         palette.ink,
-        "draft %{x} pays above %{y:.1%}<br>E(k−1) · (D(k) − D(k−1)) / D(k−1),"
+        "draft %{x} pays above %{y:.1%}, by the rising fit of the pass times"
+        "<br>E(k−1) · (D(k) − D(k−1)) / D(k−1),"
         "<br>E(k−1) = %{customdata[0]:.2f} tokens, D(k−1) = %{customdata[1]:.2f}, D(k) = %{customdata[2]:.2f}"
         "<br>speed-up at γ = %{x}: E / D = %{customdata[3]:.2f}×",
         width=2.5,
@@ -86,11 +87,26 @@ def _line(palette: Palette, x: np.ndarray, pays: metrics.BreakEven) -> dict[str,
     )
 
 
+def _points(palette: Palette, x: np.ndarray, pays: metrics.BreakEven) -> dict[str, Any]:
+    """Where the line would lie with the times as measured, noise and all."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": x,
+        "y": small(pays.measured),
+        "marker": {"symbol": "circle-open", "size": 8, "color": palette.grey, "line": {"width": 1.5}},
+        "hovertemplate": "draft %{x}: %{y:.1%} with the pass times as measured. The line goes through the"
+        "<br>nearest times that never fall with more tokens (isotonic regression),"
+        "<br>since differences of times are mostly noise.<extra></extra>",
+    }
+
+
 def _key(palette: Palette, costs: CostTable | None) -> str:
     bars = coloured("survival, measured", palette.draft_text)
     if costs is None:
         return bars
-    return f"{bars} · {coloured('break-even line', palette.ink)} from costs, c = {costs.c:.2f}"
+    line = coloured("break-even line", palette.ink)
+    return f"{bars} · {line} from costs (○ as measured), c = {costs.c:.2f}"
 
 
 def _best_label(palette: Palette, pays: metrics.BreakEven) -> dict[str, Any]:

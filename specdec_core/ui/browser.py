@@ -35,9 +35,9 @@ def pulse(
     _pulse()(key=key, data=[wait, runs, monotonic()], on_tick_change=on_tick)
 
 
-def copy_button(label: str, text: str, *, key: str) -> None:
-    """A button that puts ``text`` on the clipboard."""
-    _copy_button()(key=key, data=[label, text])
+def copy_button(label: str, text: str, *, key: str, remark: str = "") -> None:
+    """A button that puts ``text`` on the clipboard; ``remark`` stands below it."""
+    _copy_button()(key=key, data=[label, text, remark])
 
 
 @cache

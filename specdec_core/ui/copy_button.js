@@ -16,13 +16,13 @@ function make(tag, name, parent) {
 }
 
 export default function ({ parentElement, data }) {
-  const [label, text] = data;
+  const [label, text, remark] = data;
   const button = parentElement.querySelector("button") ?? make("button", "copy", parentElement);
   const field = parentElement.querySelector("input") ?? make("input", "by-hand", parentElement);
   const said = parentElement.querySelector("p") ?? make("p", "said", parentElement);
   const rest = () => {
     button.textContent = label;
-    said.textContent = "";
+    said.textContent = remark;
   };
   button.type = "button";
   said.setAttribute("role", "status");

@@ -7,6 +7,7 @@ the visitor's own rounds, so it never keeps them waiting for more than one.
 
 import logging
 import threading
+import weakref
 from collections.abc import Callable
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
@@ -36,12 +37,14 @@ class Timing:
     Args:
         live: the run.
         sampling: settings of the plain decoding it is compared with.
+        owner: for whom; once nothing holds it any more (its tab was closed), nothing more is measured.
     """
 
-    def __init__(self, live: "LiveRun", sampling: Sampling) -> None:
+    def __init__(self, live: "LiveRun", sampling: Sampling, owner: object | None = None) -> None:
         self._live, self._sampling = live, sampling
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
+        self._stopped = stopped = threading.Event()
+        self._owner = weakref.ref(owner, lambda _: stopped.set()) if owner is not None else None
         self._working = False
         self._last_activity = 0.0
         self._baseline_stale, self._tries = True, 0
@@ -62,6 +65,11 @@ class Timing:
     def stop(self) -> None:
         """Measure nothing more."""
         self._stopped.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing more will be measured."""
+        return self._stopped.is_set()
 
     @property
     def working(self) -> bool:

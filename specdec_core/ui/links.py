@@ -1,13 +1,15 @@
 """The address of the page as a record of its settings: written for sharing, read when it is opened."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from urllib.parse import urlencode
 
+from specdec_core.traces.trace import Trace
 from specdec_core.ui.settings import (
     DEFAULT,
     NAMES,
     PROMPT_LIMIT,
+    ROUND_NAMES,
     Settings,
     cleaned,
     finite,
@@ -58,6 +60,26 @@ def read(query: Mapping[str, str], pairs: Sequence[str]) -> tuple[Settings, tupl
         remarks.append(f"The prompt has {len(prompt):,} characters; the first {PROMPT_LIMIT:,} are used.")
     strangers = [name for name in query if name not in known and name not in THEORY]
     return cleaned(known, pairs), tuple([*filter(None, remarks), *_left_out(strangers)])
+
+
+def about(trace: Trace, started: Settings, chosen: Settings) -> str:
+    """What is to be known before the link of a live run is sent, or "": when it starts another run.
+
+    Args:
+        trace: the run on screen.
+        started: what the controls said when it was started.
+        chosen: what they say now, which is what the link carries.
+    """
+    rounds = {item.settings for item in trace.rounds}
+    if len(rounds) > 1:
+        return (
+            "Settings were changed in the middle of this run, and a link cannot say that: it starts a run "
+            "with those of now from the first round on."
+        )
+    run = replace(chosen, **{name: getattr(started, name) for name in ROUND_NAMES})
+    if run != started or (rounds and rounds != {chosen.round}):
+        return "The link carries the settings above; the run on screen was made with others."
+    return ""
 
 
 def theory_remarks(query: Mapping[str, str]) -> list[str]:

@@ -108,7 +108,7 @@ def _round(trace: Trace, item: Round, texts: list[str], survivors: list[list[int
         "out": [[text, label_of(trace, id_), int(source), int(id_)] for text, id_, source in emitted],
         "times": times_words(item.times, _flag_words(item)),
         "how": item.origin.words if item.origin.one_hot and len(item.drafted) else None,
-        "stop": item.draft_stop.value if len(item.drafted) < item.settings.gamma else None,
+        "stop": words.stop_words(item.settings.gamma, len(item.drafted), item.draft_stop),
         "sum": summary,
         "say": f"Round {item.index + 1}. {summary}",
         "surv": survivors,

@@ -7,7 +7,7 @@ what is written to agree with the verdict: a kept token never stands beside "kep
 
 from dataclasses import dataclass
 
-from specdec_core.decoding.types import RuleName, Sampling, Source, Verdict
+from specdec_core.decoding.types import DraftStop, RuleName, Sampling, Source, Verdict
 
 OWN_CHOICE = {RuleName.GREEDY: "target's choice", RuleName.EXACT_MATCH: "target's own draw"}
 """How a rule that compares tokens, and not probabilities, calls what it compares with."""
@@ -163,6 +163,23 @@ def settings_words(gamma: int, sampling: Sampling, rule: RuleName) -> str:
         str(rule): special,
     }
     return " · ".join([f"γ {gamma}", *(words for words, on in parts.items() if on)])
+
+
+def stop_words(gamma: int, drafted: int, stop: DraftStop) -> str | None:
+    """Why a round drafted fewer tokens than people may expect, or None.
+
+    >>> stop_words(5, 5, DraftStop.GAMMA), stop_words(0, 0, DraftStop.GAMMA)
+    (None, 'γ is 0')
+    >>> stop_words(5, 2, DraftStop.LIMIT), stop_words(5, 0, DraftStop.LIMIT)
+    ('the token limit leaves no room', "only one more token may come, the target's own")
+    """
+    if gamma == 0:
+        return "γ is 0"
+    if drafted == gamma:
+        return None
+    if drafted == 0 and stop is DraftStop.LIMIT:
+        return "only one more token may come, the target's own"
+    return stop.value
 
 
 def last_place_words(drafted: int, bonus: bool, ended: bool, own: str | None) -> str:

@@ -5,6 +5,7 @@ import streamlit as st
 from specdec_core.ui import actions, browser, session, strip
 from specdec_core.ui.run_view import reader, run_view
 from specdec_core.ui.session import PLAY_SECONDS, Session
+from specdec_core.ui.settings import DEFAULT, NAMES
 from specdec_core.ui.shell import notice
 from specdec_core.ui.transport import buttons, show_position
 
@@ -54,11 +55,19 @@ def _say(state: Session) -> None:
     """Everything the visitor should know about what was asked for, above the figures."""
     for trouble in filter(None, (state.trouble, state.timing.trouble if state.timing else "")):
         notice(trouble, "alert")
+    if not state.live and session.chosen() != DEFAULT and any(name in NAMES for name in st.query_params):
+        notice(f"You see a recorded run. {_how_to_start(state)} the one that your link asks for.")
     if not state.remarks:
         return
     with st.container(key="remarks", horizontal=True, vertical_alignment="center", gap="small"):
         notice(f"About the link: {' '.join(state.remarks)}")
         st.button("OK", key="remarks_read", type="tertiary", on_click=actions.read_remarks)
+
+
+def _how_to_start(state: Session) -> str:
+    """What starts a run with the pair that is chosen."""
+    to_be_loaded = state.waiting.loading(session.request()).to_be_asked
+    return "Load its pair, then “Run live” starts" if to_be_loaded else "“Run live” starts"
 
 
 def _gamma(state: Session) -> int:

@@ -35,7 +35,7 @@ class Figure:
 
 def figures(trace: Trace, upto: int, gamma: int) -> list[Figure]:
     """The figures for the first ``upto`` rounds of a trace, γ being that of the round shown."""
-    note, mark = _speed_note(trace, upto), _replayed(trace, upto)
+    note, mark = _speed_note(trace, upto), _speed_mark(trace, upto)
     return [
         _kept(trace, upto),
         _per_pass(trace, upto, gamma),
@@ -47,7 +47,8 @@ def figures(trace: Trace, upto: int, gamma: int) -> list[Figure]:
 
 def html(items: list[Figure]) -> str:
     """The strip as HTML; every text in it is shown literally."""
-    return f'<div class="strip" role="list">{"".join(_card(item) for item in items)}</div>'
+    cards = "".join(_card(item) for item in items)
+    return f'<div class="strip-room"><div class="strip" role="list">{cards}</div></div>'
 
 
 def _kept(trace: Trace, upto: int) -> Figure:
@@ -100,14 +101,15 @@ def _time(trace: Trace, upto: int, note: str, mark: str) -> Figure:
 def _speedup(trace: Trace, upto: int, note: str, mark: str) -> Figure:
     closed = metrics.speedup_model(trace, upto)
     return Figure(
-        "speed-up over the target alone",
+        "speed-up",
         (
             (_times(metrics.speedup_measured(trace, upto)), "measured"),
             (_times(metrics.speedup_expected(trace, upto)), "model"),
         ),
-        "measured: time per token of the target alone / of this run. Model: E / (γ·c + v(γ)), E being the "
-        "tokens per target pass. With E from the closed form and the measured overlap, verifying taken to "
-        f"cost no more than one token (Leviathan et al. 2023, Theorem 3.8): {_times(closed)}. {note}",
+        "over the target alone. Measured: time per token of the target alone / of this run. Model: "
+        "E / (γ·c + v(γ)), E being the tokens per target pass. With E from the closed form and the measured "
+        "overlap, verifying taken to cost no more than one token (Leviathan et al. 2023, Theorem 3.8): "
+        f"{_times(closed)}. {note}",
         mark,
     )
 
@@ -143,17 +145,24 @@ def _times(ratio: float | None) -> str:
 
 
 def _speed_note(trace: Trace, upto: int) -> str:
-    counted = int(metrics.latency(trace, upto).clean.sum())
+    times = metrics.latency(trace, upto)
+    counted, replayed = int(times.clean.sum()), int(times.replayed.sum())
     note = f"The times of {counted} of {upto} rounds count: those stepped singly, cold or disturbed do not. "
-    if _replayed(trace, upto):
-        note += "Replayed: the same rounds, made once more without pauses, stand in for them. "
+    if replayed:
+        note += (
+            f"Of {replayed} a replay stands in: the same rounds made once more without pauses, in turns with "
+            "the target alone, so that both meet the same machine. "
+        )
     return f"{note}{trace.conditions}."
 
 
-def _replayed(trace: Trace, upto: int) -> str:
-    """A mark where times of a replay stand in for those of rounds that were stepped."""
-    stepped = any(not item.flags.clean for item in trace.rounds[:upto])
-    return "replayed" if stepped and trace.replay and upto else ""
+def _speed_mark(trace: Trace, upto: int) -> str:
+    """Which times a speed is made of, where they are not simply those of all rounds."""
+    times = metrics.latency(trace, upto)
+    counted = int(times.clean.sum())
+    if counted < upto:
+        return f"{counted} of {upto} rounds"
+    return "replayed" if times.replayed.any() else ""
 
 
 def _card(item: Figure) -> str:

@@ -168,7 +168,8 @@ def test_break_even_shows_survival_line_and_best_length_of_the_metrics() -> None
     trace = TRACES["usual"]
     found, fig = metrics.break_even(trace), break_even.break_even(trace, LIGHT)
     assert found is not None
-    bars, line = fig.data
+    bars, points, line = fig.data
+    np.testing.assert_allclose(points.y, found.measured, rtol=1e-6)
     np.testing.assert_allclose(bars.y, found.places.survival, rtol=1e-6)
     np.testing.assert_allclose(bars.y + bars.error_y.array, found.places.high, rtol=1e-5)
     np.testing.assert_allclose(bars.y - bars.error_y.arrayminus, found.places.low, atol=1e-6)

@@ -1,5 +1,7 @@
 """Survival by place: what is censored, and how sure it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from specdec_core.decoding.types import EndReason
 from specdec_core.traces import metrics
+from specdec_core.traces.break_even import rising
 from tests.traces.factory import make_costs, make_trace
 from tests.traces.test_acceptance import EXAMPLE, RUNS, unrecorded
 
@@ -116,6 +119,16 @@ def test_the_best_length_follows_tokens_per_time_and_not_the_kept_share():
     trace = unrecorded(["AAAA"] * 8 + ["AAAR"])
     assert metrics.break_even(trace).best == 4
     assert metrics.kept_of_drafted(trace) < 1
+
+
+def test_more_tokens_never_cost_less_however_noisy_the_times():
+    times = {"target": (6.0, 8.0, 7.0, 9.0), "rest": (0.0,) * 4, "plain": 6.0, "draft": 0.6}
+    noisy = replace(make_costs(), tokens=(1, 2, 3, 4), **times)
+    assert rising(noisy).target == (6.0, 7.5, 7.5, 9.0)
+    found = metrics.break_even(unrecorded(["AAA"] * 4).with_(costs=noisy))
+    assert (found.line >= 0).all() and found.measured.min() < found.line.min()
+    steady = replace(noisy, target=(6.0, 6.0, 7.0, 9.0))
+    assert rising(steady).target == steady.target
 
 
 def test_no_cost_table_no_break_even():

@@ -1,5 +1,6 @@
 """A link brings back what it was made from; whatever else one holds is answered, never obeyed."""
 
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from specdec_core.decoding.settings import RuleName
-from specdec_core.ui.links import link, read, theory_remarks
+from specdec_core.ui.links import about, link, read, theory_remarks
 from specdec_core.ui.settings import DEFAULT, MAX_GAMMA, PROMPT_LIMIT, Settings
+from tests.traces.factory import make_trace
 
 PAIRS = ("embedded", "embedded-weak")
 
@@ -79,3 +81,15 @@ def test_parameters_of_the_other_page_are_no_strangers():
 def test_the_other_page_says_what_its_sliders_cannot_show(value):
     assert len(theory_remarks({"alpha": value, "c": "0.5", "colour": "red"})) == 1
     assert theory_remarks({"alpha": "1", "gamma": "16"}) == []
+
+
+def test_a_link_to_another_run_than_the_one_on_screen_says_so():
+    trace = make_trace(("AAAA", "R..."))
+    chosen = replace(DEFAULT, gamma=trace.rounds[0].settings.gamma, temperature=1.0)
+    assert {item.settings for item in trace.rounds} == {chosen.round}
+    assert about(trace, chosen, chosen) == ""
+    assert "made with others" in about(trace, chosen, replace(chosen, seed=99))
+    assert "made with others" in about(trace, chosen, replace(chosen, gamma=1))
+    other = replace(trace.rounds[1], settings=replace(chosen, gamma=2).round)
+    changed = trace.with_(rounds=(trace.rounds[0], other))
+    assert "in the middle of this run" in about(changed, chosen, chosen)

@@ -47,6 +47,13 @@ def test_a_replay_supplies_the_speed_and_says_so():
     assert [item.mark for item in items] == ["", "", "replayed", "replayed", ""]
 
 
+def test_a_speed_says_how_many_of_the_rounds_it_is_made_of():
+    trace = make_trace(("AAAA", "R...", "AAR."), flags=(SINGLE, SINGLE, RoundFlags()), replay=1)
+    assert strip.figures(trace, 3, 4)[2].mark == strip.figures(trace, 3, 4)[3].mark == "2 of 3 rounds"
+    assert strip.figures(trace, 2, 4)[2].mark == "1 of 2 rounds"
+    assert strip.figures(make_trace(("AAAA",)), 1, 4)[2].mark == ""
+
+
 def test_every_figure_explains_itself_and_every_speed_names_the_machine():
     trace = make_trace()
     items = strip.figures(trace, len(trace.rounds), 4)

@@ -62,6 +62,13 @@ def test_equal_distributions_leave_no_residual(page: AppTest) -> None:
     assert "nan" not in formulas(page)
 
 
+def test_weights_that_are_all_0_are_answered(page: AppTest) -> None:
+    for name in ("king", "wolf", "sun"):
+        page.slider(key=f"q_{name}").set_value(0)
+    page.run()
+    assert ["All weights are 0" in item.value for item in page.caption].count(True) == 1
+
+
 def test_a_perfect_draft_gives_every_token(page: AppTest) -> None:
     page.slider(key="alpha").set_value(1.0)
     page.slider(key="gamma").set_value(8)
