@@ -98,7 +98,7 @@ class LeanLlama:
         positions = torch.arange(self.config.max_position_embeddings).unsqueeze(0)
         with torch.inference_mode():
             cos, sin = model.rotary_emb(self._embedding, position_ids=positions)
-        self._cos, self._sin = cos[0].unsqueeze(1), sin[0].unsqueeze(1)
+        self._cos, self._sin = cos[0].unsqueeze(1), _signed(sin[0]).unsqueeze(1)
 
     def only(self, layers: Sequence[int]) -> "LeanLlama":
         """The same weights with some of the layers alone, in the order given: a draft made of the target.
@@ -134,8 +134,8 @@ class LeanLlama:
         """
         past, count = cache.get_seq_length(), input_ids.shape[1]
         place = slice(past, past + count)
-        mask = None if count == 1 else torch.ones(count, past + count, dtype=torch.bool).tril(past)
         hidden = F.embedding(input_ids[0], self._embedding)
+        mask = None if count == 1 else _mask(count, past, hidden.dtype)
         for block, layer in zip(self._blocks, cache.layers, strict=True):
             hidden = block(hidden, self._cos[place], self._sin[place], mask, layer)
         return SimpleNamespace(logits=self._head(self._norm(hidden[-logits_to_keep:])).unsqueeze(0))
@@ -181,10 +181,26 @@ class _Block:
         return mixed.reshape(self._queries, count, self._size).transpose(0, 1).reshape(count, -1)
 
 
+def _mask(count: int, past: int, dtype: torch.dtype) -> Tensor:
+    """0 where one of ``count`` new tokens may look, −∞ at those after it; [count, past + count].
+
+    As numbers, which attention adds as they are; it would turn a mask of bools into them in each layer.
+    """
+    return torch.full((count, past + count), -torch.inf, dtype=dtype).triu(past + 1)
+
+
+def _signed(sin: Tensor) -> Tensor:
+    """The sines with those of the first half negated, as ``_rotate`` wants them; [P, size]."""
+    first, second = sin.chunk(2, dim=-1)
+    return torch.cat([-first, second], dim=-1)
+
+
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary position embedding (Su et al. 2021, arXiv 2104.09864) in transformers' half-split form."""
-    first, second = x.chunk(2, dim=-1)
-    return x * cos + torch.cat([-second, first], dim=-1) * sin
+    """Rotary position embedding (Su et al. 2021, arXiv 2104.09864) in transformers' half-split form.
+
+    (a, b)·cos + (−b, a)·sin, where the sign of b lies in ``sin`` already.
+    """
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin)
 
 
 def _norm(norm: nn.Module):

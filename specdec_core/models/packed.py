@@ -4,24 +4,27 @@
 gathers or repacks the weights at every call, so a pass over five tokens takes 1.3 to 1.6
 times as long as one over a single token. Two other layouts, made once, avoid that:
 
-- *turned* weights, [in, out], let the kernel stream along the rows; best for small layers,
-- weights *packed* by oneDNN cost a little more to call and win where the layer is large.
+- *turned* weights, [in, out], let the kernel stream along the rows; best for a single row,
+- weights *packed* by oneDNN cost a little more to call and hardly more for each further row.
 
-Microseconds of processor time for 1, 2, 5 and 9 rows (AMD EPYC with AVX2, one thread, medians):
+Microseconds for 1, 2, 3, 5 and 9 rows in the layers of the embedded target (AMD EPYC with AVX2, two
+threads, medians while nothing else ran):
 
-=============  ====================  ====================  ====================
-out × in       plain                 turned                packed
-=============  ====================  ====================  ====================
-320 × 320      53, 76, 87, 118       59, 67, 60, 92        99, 94, 88, 121
-864 × 320      115, 177, 245, 253    83, 113, 169, 183     127, 141, 165, 189
-320 × 864      88, 138, 173, 212     118, 163, 153, 186    124, 149, 175, 211
-1,536 × 576    339, 606, 717, 826    250, 369, 738, 792    360, 403, 491, 589
-576 × 1,536    265, 375, 613, 640    350, 455, 731, 645    393, 341, 501, 591
-=============  ====================  ====================  ====================
+===========  ==========================  ==========================  ==========================
+out × in     plain                       turned                      packed
+===========  ==========================  ==========================  ==========================
+960 × 320    163, 267, 307, 248, 279     107, 149, 186, 172, 197     133, 130, 133, 144, 167
+320 × 320    73, 109, 122, 96, 112       62, 80, 94, 67, 77          88, 85, 85, 94, 103
+1,728 × 320  265, 465, 550, 440, 489     158, 229, 291, 334, 384     173, 179, 184, 205, 235
+320 × 864    127, 186, 223, 186, 215     143, 189, 227, 138, 159     129, 129, 132, 148, 169
+1,024 × 320  161, 270, 327, 258, 282     102, 156, 198, 192, 227     130, 133, 141, 148, 171
+===========  ==========================  ==========================  ==========================
+
+Small layers keep both layouts; where that would take much memory the packed one alone serves.
 
 This module is the only place that knows of it. ``pack_linears`` gives transformers' own
 ``generate`` these layers, and ``lean`` builds the passes of plain decoding and verification
-from the same two.
+from the same ones.
 """
 
 import torch
@@ -30,8 +33,8 @@ from torch import Tensor, nn
 ROWS = 8
 """Rows of a typical product, for which oneDNN chooses its layout; other counts work too."""
 
-LARGE = 400_000
-"""Weights from which packing beats turning (see the table above)."""
+LARGE = 600_000
+"""Weights from which a layer is kept packed alone."""
 
 
 class TurnedLinear(nn.Module):
@@ -87,6 +90,27 @@ class PackedLinear(nn.Module):
         return f"in_features={self._size[1]}, out_features={self._size[0]}"
 
 
+class DoubleLinear(nn.Module):
+    """``nn.Linear`` for inference in both layouts: turned for one row, packed for several.
+
+    Example:
+        >>> linear = nn.Linear(320, 864)
+        >>> x = torch.randn(1, 5, 320)
+        >>> with torch.inference_mode():
+        ...     torch.allclose(DoubleLinear(linear)(x), linear(x), atol=1e-5)
+        True
+    """
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        self._one, self._several = TurnedLinear(linear), PackedLinear(linear)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., in] -> [..., out]."""
+        single = x.numel() == x.shape[-1]
+        return self._one.forward(x) if single else self._several.forward(x)
+
+
 def pack_linears(module: nn.Module) -> int:
     """Give every linear layer of ``module`` the layout that suits it, in place.
 
@@ -108,14 +132,15 @@ def pack_linears(module: nn.Module) -> int:
     return len(found)
 
 
-def layout(linear: nn.Linear) -> type[TurnedLinear] | type[PackedLinear] | None:
+def layout(linear: nn.Linear) -> type[TurnedLinear] | type[PackedLinear] | type[DoubleLinear] | None:
     """The faster stand-in for a layer, or None if it is best left alone."""
     weight = linear.weight
     if weight.device.type != "cpu" or weight.dtype is not torch.float32:
         return None
-    if weight.numel() < LARGE:
-        return TurnedLinear
-    return PackedLinear if can_pack() else None
+    small = weight.numel() < LARGE
+    if not can_pack():
+        return TurnedLinear if small else None
+    return DoubleLinear if small else PackedLinear
 
 
 def can_pack() -> bool:

@@ -8,11 +8,18 @@ from torch import nn
 from transformers import GenerationConfig
 
 from specdec_core.decoding.cache import CachedModel
-from specdec_core.models.packed import PackedLinear, TurnedLinear, can_pack, layout, pack_linears
+from specdec_core.models.packed import (
+    DoubleLinear,
+    PackedLinear,
+    TurnedLinear,
+    can_pack,
+    layout,
+    pack_linears,
+)
 
 from .tiny import model
 
-LAYOUTS = [TurnedLinear, *([PackedLinear] if can_pack() else [])]
+LAYOUTS = [TurnedLinear, *([PackedLinear, DoubleLinear] if can_pack() else [])]
 
 
 def packed_copy(plain):
@@ -25,8 +32,8 @@ def packed_copy(plain):
 
 @pytest.fixture(scope="module", params=[True, False], ids=["tied", "untied"])
 def models(request):
-    # Wide enough for both layouts: 640 × 640 is packed, smaller layers are turned.
-    plain = model(320, layers=2, seed=3, width=640, tied=request.param)
+    # Wide enough that some layers are large.
+    plain = model(320, layers=2, seed=3, width=800, tied=request.param)
     return plain, packed_copy(plain)
 
 
@@ -87,8 +94,8 @@ def test_a_tied_embedding_keeps_its_weight(models):
 def test_each_layer_gets_the_layout_that_suits_its_size():
     mixed = nn.Sequential(nn.Linear(320, 864), nn.ReLU(), nn.Linear(864, 1024))
     pack_linears(mixed)
-    large = PackedLinear if can_pack() else nn.Linear
-    assert [type(layer) for layer in mixed] == [TurnedLinear, nn.ReLU, large]
+    small, large = (DoubleLinear, PackedLinear) if can_pack() else (TurnedLinear, nn.Linear)
+    assert [type(layer) for layer in mixed] == [small, nn.ReLU, large]
 
 
 def test_other_formats_and_devices_are_left_alone():
@@ -98,6 +105,6 @@ def test_other_formats_and_devices_are_left_alone():
 
 def test_without_onednn_large_layers_are_left_alone(monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    large = nn.Sequential(nn.Linear(864, 1024))
-    assert pack_linears(large) == 0
-    assert type(large[0]) is nn.Linear
+    layers = nn.Sequential(nn.Linear(864, 1024), nn.Linear(320, 320))
+    assert pack_linears(layers) == 1
+    assert [type(layer) for layer in layers] == [nn.Linear, TurnedLinear]
