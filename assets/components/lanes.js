@@ -21,10 +21,12 @@ function makeLanesPanel(view) {
 }
 
 function drawLanes(view) {
-  const { run, cursor, rounds, replay } = view.store;
+  const { run, cursor, rounds } = view.store;
   const { alone, head } = view.data;
-  const facts = [run, cursor.round, rounds.length, replay.length, alone, head.conditions, view.narrow];
-  return redraw(view, "lanes", facts, () => drawRound(view, currentRound(view)));
+  const round = currentRound(view);
+  const times = round && timesOf(view, round);
+  const facts = [run, cursor.round, rounds.length, times, alone, head.conditions, view.narrow];
+  return redraw(view, "lanes", facts, () => drawRound(view, round));
 }
 
 function drawRound(view, round) {

@@ -8,6 +8,7 @@ token of the baseline) at a time and never across a call of the user interface.
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +16,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from specdec_core.decoding.baseline import PlainToken, decode_plain, prefill_plain
 from specdec_core.decoding.checks import ModelFailure
 from specdec_core.decoding.decoder import Decoder, RunEnded
 from specdec_core.decoding.record import NoRecorder, Recorder
@@ -29,9 +29,11 @@ from specdec_core.decoding.types import (
     Sampling,
     Stop,
 )
+from specdec_core.experiments.alone import Alone, merged
 from specdec_core.experiments.costs import measure_costs
 from specdec_core.experiments.drafts import DraftSettings, default_draft, make_drafter
 from specdec_core.experiments.idle import IdleCaches
+from specdec_core.experiments.replay import Replay
 from specdec_core.models.pair import Pair
 from specdec_core.models.prompt import clean
 from specdec_core.text.chat import as_chat
@@ -42,10 +44,6 @@ _idle = IdleCaches()
 
 WAIT = 30.0
 """Seconds that a round waits for the device before it says how many others are waiting."""
-
-
-class ReplayDiffers(RuntimeError):
-    """A replayed round did not give the tokens of the recorded one."""
 
 
 class LiveRun:
@@ -76,6 +74,7 @@ class LiveRun:
         self._trace, self._stop = trace, stop
         self._decoder: Decoder | None = decoder
         self._rested = False  # its caches were given back
+        self._in_turns = 0  # tokens of the baseline that were timed in turns with rounds of a replay
         self._making = threading.Lock()  # one round at a time
         self._changing = threading.Lock()  # one change of the trace at a time; held briefly
 
@@ -146,6 +145,7 @@ class LiveRun:
         settings: RoundSettings,
         *,
         single: bool = False,
+        warm_up: bool = False,
         index: int | None = None,
         timeout: float | None = WAIT,
     ) -> Round:
@@ -154,6 +154,8 @@ class LiveRun:
         Args:
             settings: draft length and sampling from this round on.
             single: a person stepped this round on its own, so its times measure no speed.
+            warm_up: make a round of no consequence just before, untimed: after a pause the processor's
+                caches and clocks are cold, and a round takes some 15 % longer (measured).
             index: number of the round that is wanted. If another script has made it
                 meanwhile, it is returned and none is made.
             timeout: most seconds to wait for the device.
@@ -168,7 +170,8 @@ class LiveRun:
                 return self._trace.rounds[index]
             if self._decoder is None or self.ended:
                 raise RunEnded(self._ending())
-            item = self._make(self._decoder, settings, single, timeout)
+            flags = RoundFlags(single=single)
+            item = self._make(self._decoder, settings, flags, timeout, warm_up)
             pieces = _pieces(self.pair, ids_of(item).tolist(), self._trace.pieces)
             with self._changing:
                 self._trace = self._trace.append(item, pieces)
@@ -195,28 +198,36 @@ class LiveRun:
         Raises:
             Busy: the device did not come free in time; the baseline is not changed.
         """
-        target, tokens = self.pair.target(), list[PlainToken]()
-        with self.pair.runner.turn(timeout) as turn:
-            prefill = prefill_plain(target, self.run, self.pair.clock)
-            contended = turn.contended
-        steps = decode_plain(target, self.run, sampling, self._stop)
-        while not (tokens and tokens[-1].end) and not (cancel and cancel.is_set()):
-            with self.pair.runner.turn(timeout) as turn:
-                tokens.append(next(steps))
-                contended = contended or turn.contended
-        ids = np.array([token.id for token in tokens], dtype=np.int32)
-        seconds = np.array([token.seconds for token in tokens])
-        baseline = PlainRun(sampling, ids, seconds, prefill, contended)
-        if tokens:
-            self._change(baseline=baseline, new_ids=ids.tolist())
+        alone = Alone(self.pair, self.run, sampling, self._stop, timeout)
+        alone.read()
+        while not alone.done and not (cancel and cancel.is_set()):
+            alone.write(len(alone.tokens) + 1)
+        baseline = alone.as_run()
+        if alone.tokens:
+            self._in_turns = 0
+            self._change(baseline=baseline, new_ids=baseline.ids.tolist())
         return baseline
 
-    def replay(self, *, timeout: float | None = WAIT) -> Iterator[RoundTimes]:
+    def replay(
+        self,
+        sampling: Sampling | None = None,
+        *,
+        afresh: bool = False,
+        cancel: threading.Event | None = None,
+        timeout: float | None = WAIT,
+    ) -> Iterator[RoundTimes]:
         """Make the recorded rounds again without pauses or records, for their times alone.
 
         Rounds stepped by hand, one after a pause for thought, say little about speed. The
-        replay makes the same rounds back to back and fills ``trace.replay`` as it goes. It
+        replay makes the same rounds back to back and fills ``trace.replay`` as it goes, and the
+        baseline with the times of the target alone that were taken in turns with them. It
         ends early when another run wants the device: times measured then would be no better.
+
+        Args:
+            sampling: what shapes p of the target alone; None leaves the baseline as it is.
+            afresh: forget the times of earlier replays.
+            cancel: set it to end early.
+            timeout: most seconds to wait for the device before each round and token.
 
         Yields:
             The times of each round.
@@ -225,25 +236,33 @@ class LiveRun:
             ReplayDiffers: a round gave other tokens than the recorded one.
             Busy: the device did not come free in time; the replay so far stands.
         """
-        drafter = make_drafter(self.pair, self.draft)
-        decoder = Decoder(self.pair.target(), drafter, self.run, NoRecorder(), self._stop, self.pair.clock)
-        made = 0
-        with self.pair.runner.turn(timeout):
-            decoder.prefill()
-        while made < len(self._trace.rounds):
-            recorded = self._trace.rounds[made]
-            with self.pair.runner.turn(timeout) as turn:
-                again = decoder.step(recorded.settings)
-                contended = turn.contended
-            if not np.array_equal(again.emitted, recorded.emitted):
-                raise ReplayDiffers(f"round {recorded.index + 1} gave other tokens when it was replayed")
-            if contended:
-                return
-            made += 1
-            if made > len(self._trace.replay):
-                # Times once measured stay: what is on screen must not change under the reader.
-                self._change(replay=(*self._trace.replay, again.times))
-            yield again.times
+        if afresh:
+            self._in_turns = 0
+            self._change(replay=())
+        again = Replay(self.pair, self.run, self.draft, self._stop, sampling, timeout)
+        again.read()
+        try:
+            while again.made < len(self._trace.rounds) and not (cancel and cancel.is_set()):
+                times = again.round(self._trace.rounds[again.made])
+                if times is None:
+                    return
+                if again.made > len(self._trace.replay):
+                    # Times once measured stay: what is on screen must not change under the reader.
+                    self._change(replay=(*self._trace.replay, times))
+                yield times
+            again.finish(cancel)
+        finally:
+            self._take_over(again)
+
+    def _take_over(self, again: Replay) -> None:
+        """Put the times of the target alone that were taken in turns with rounds into the baseline."""
+        plain, whole = again.plain() or (None, False)
+        if plain is None:
+            return
+        found = merged(self._trace.baseline, plain, min(self._in_turns, len(plain.ids)))
+        if whole or found is not plain:
+            self._in_turns = max(self._in_turns, min(again.tokens, len(plain.ids)))
+            self._change(baseline=found, new_ids=found.ids.tolist())
 
     @property
     def cache_bytes(self) -> int:
@@ -266,17 +285,35 @@ class LiveRun:
         with self._making:
             self._decoder = None
 
-    def _make(self, decoder: Decoder, settings: RoundSettings, single: bool, timeout: float | None) -> Round:
+    def _make(
+        self,
+        decoder: Decoder,
+        settings: RoundSettings,
+        flags: RoundFlags,
+        timeout: float | None,
+        warm_up: bool,
+    ) -> Round:
         """One round on the device, flagged with the circumstances in which it was made."""
         with self.pair.runner.turn(timeout) as turn:
+            if warm_up:
+                self._warm_up(settings)
             cold = self.pair.count_round() or self._rested
             try:
-                item = decoder.step(settings, RoundFlags(cold=cold, single=single))
+                item = decoder.step(settings, replace(flags, cold=cold))
                 self._rested = False
             except Exception as error:
                 self._decoder, self.failure = None, _failure(error)
                 raise
             return replace(item, flags=replace(item.flags, contended=turn.contended))
+
+    def _warm_up(self, settings: RoundSettings) -> None:
+        """A round on the end of the prompt, by caches of its own; what comes of it is forgotten."""
+        run = replace(self.run, prompt_ids=self.run.prompt_ids[-2:])
+        drafter = make_drafter(self.pair, self.draft)
+        with suppress(ModelFailure):
+            decoder = Decoder(self.pair.target(), drafter, run, NoRecorder(), clock=self.pair.clock)
+            decoder.prefill()
+            decoder.step(settings)
 
     def _ending(self) -> str:
         """Why there is no further round, in words."""

@@ -97,7 +97,7 @@ def run_to_end() -> None:
 
 
 def time_again() -> None:
-    """Time the target alone anew, with the sampling settings of now."""
+    """Time the rounds and the target alone anew, the latter with the sampling settings of now."""
     state = session.current()
     if state.timing:
         state.timing.again(session.chosen().round.sampling)
@@ -141,7 +141,7 @@ def _replace(state: Session, settings: Settings, pair: "Pair | None") -> None:
     live = starting.live_run(pair or state.waiting.pair(session.request()), settings)
     state.leave()
     state.live, state.started, state.mode, state.cursor = live, settings, "paused", Cursor(-1)
-    state.timing = Timing(live, settings.round.sampling)
+    state.timing = Timing(live, settings.round.sampling, owner=state)
     state.runs += 1
     state.remarks, state.prompt_trouble = (), ""
 

@@ -7,9 +7,13 @@ from specdec_core.ui import actions, session
 
 NAMES = ("Race", "Acceptance", "Tokens per round", "Latency", "Where drafting stops paying", "Table")
 
+_AGAIN = (
+    "The rounds are replayed, and the target alone writes in turns with them: both meet the same machine."
+)
+
 
 def view() -> None:
-    """Draw the chart chosen, and the way to time the target alone again."""
+    """Draw the chart chosen, and the way to time everything again."""
     st.fragment(_charts, key="charts")()
 
 
@@ -24,8 +28,9 @@ def _charts() -> None:
             "Chart", NAMES, key="chart", default="Race", required=True, label_visibility="collapsed"
         )
         if state.live:
-            label = "Time the target alone again"
-            st.button(label, key="time_again", type="tertiary", on_click=actions.time_again)
+            st.button(
+                "Time both again", key="time_again", type="tertiary", help=_AGAIN, on_click=actions.time_again
+            )
     with st.container(key="chart_card", border=True):
         _show(name if name in NAMES else "Race", state.trace, state.cursor.round)
     state.owed.discard("charts")

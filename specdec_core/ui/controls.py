@@ -65,18 +65,28 @@ def panel() -> None:
 
 def _new_run(state: Session) -> None:
     _heading("New run")
-    pair_panel.pair(state)
-    _prompt(state)
-    chat_panel.chat(state)
-    draft_panel.draft(state)
+    # Each part has a place of its own: what appears in one moves no control of the next to another place,
+    # where the browser would have it twice for a moment.
+    for part in (pair_panel.pair, _prompt, chat_panel.chat, draft_panel.draft, _rule, _numbers, _start):
+        with st.container(key=f"panel_{part.__name__.strip('_')}", gap="small"):
+            part(state)
+
+
+def _rule(state: Session) -> None:
     st.selectbox(
         "Rule", tuple(RuleName), format_func=str.capitalize, key=session.key("rule"), help=_RULE_HELP
     )
+
+
+def _numbers(state: Session) -> None:
     seed, most = st.columns(2, gap="small")
     with seed:
         _typed(state, "seed", "Seed", _SEED_HELP)
     with most:
         _typed(state, "max_tokens", "Tokens, at most", f"Where the run ends, from 1 to {MAX_TOKENS}.")
+
+
+def _start(state: Session) -> None:
     reason = _not_yet(state) or draft_panel.not_ready(state)
     st.button(
         "Start a new run" if state.live else "Run live",
@@ -162,7 +172,13 @@ def _sampling(label: str, name: str, low: float, high: float, step: float, reaso
 
 def _keep_and_share(state: Session) -> None:
     _heading("Keep and share")
-    browser.copy_button("Copy link", links.link(session.chosen(), st.context.url or ""), key="copy_link")
+    chosen = session.chosen()
+    browser.copy_button(
+        "Copy link",
+        links.link(chosen, st.context.url or ""),
+        key="copy_link",
+        remark=links.about(state.trace, state.started, chosen) if state.live else "",
+    )
     st.download_button(
         "Export JSON",
         lambda: json_codec.dumps(state.trace),

@@ -1,8 +1,8 @@
 """Measuring in the background what a run needs for its speeds.
 
-The cost table and the target alone are timed when a run starts. Rounds stepped by hand are
-replayed without pauses once the visitor has paused for a moment. All of it takes turns with
-the visitor's own rounds, so it never keeps them waiting for more than one.
+The cost table and the target alone are timed when a run starts. The rounds are replayed without
+pauses, in turns with the target alone, once the visitor has paused for a moment. All of it takes
+turns with the visitor's own rounds, so it never keeps them waiting for more than one.
 """
 
 import logging
@@ -47,7 +47,7 @@ class Timing:
         self._owner = weakref.ref(owner, lambda _: stopped.set()) if owner is not None else None
         self._working = False
         self._last_activity = 0.0
-        self._baseline_stale, self._tries = True, 0
+        self._baseline_stale, self._tries, self._afresh = True, 0, False
         self.doing = ""
         self.trouble = ""
         self._work_on()
@@ -58,8 +58,9 @@ class Timing:
         self._work_on()
 
     def again(self, sampling: Sampling) -> None:
-        """Time the target alone anew, with these settings."""
-        self._sampling, self._baseline_stale, self._tries = sampling, True, 0
+        """Time the rounds and the target alone anew, the latter with these settings."""
+        self._sampling, self._afresh, self._tries = sampling, True, 0
+        self._baseline_stale = not self._live.trace.rounds
         self._work_on()
 
     def stop(self) -> None:
@@ -107,9 +108,7 @@ class Timing:
             return self._baseline
         lacking = len(trace.rounds) - len(trace.replay)
         enough = 0 if self._live.ended else STALE_SHARE * len(trace.rounds)
-        if lacking > enough and not all(item.flags.clean for item in trace.rounds):
-            return self._replay
-        return None
+        return self._replay if trace.rounds and (self._afresh or lacking > enough) else None
 
     def _costs(self) -> None:
         self.doing = "measuring c and v"
@@ -124,10 +123,10 @@ class Timing:
 
     def _replay(self) -> None:
         self._wait_for_a_pause()
-        self.doing = "replaying the rounds"
-        for _ in self._live.replay():
-            if self._stopped.is_set():
-                return
+        self.doing = "timing rounds and target in turns"
+        afresh, self._afresh = self._afresh, False
+        for _ in self._live.replay(self._sampling, afresh=afresh, cancel=self._stopped):
+            pass
         if len(self._live.trace.replay) < len(self._live.trace.rounds):
             # Another run wanted the device, or a round came meanwhile: give way, then try again.
             self._last_activity = monotonic()

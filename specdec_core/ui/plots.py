@@ -9,7 +9,8 @@ import streamlit as st
 from specdec_core.figures import break_even, latency, race, rounds, style
 from specdec_core.figures.palette import Palette, palette_for
 from specdec_core.traces.trace import Trace
-from specdec_core.ui import actions
+from specdec_core.ui import actions, worth
+from specdec_core.ui.shell import notice
 
 CHARTS: dict[str, Callable[[Trace, Palette, int], go.Figure]] = {
     "Race": race.race,
@@ -53,6 +54,8 @@ def show(name: str, trace: Trace, cursor: int) -> None:
         on_select=partial(_follow_click, key),
     )
     st.caption(WORDS[name])
+    if name == "Where drafting stops paying" and (sentence := worth.sentence(trace)):
+        notice(sentence)
 
 
 def _follow_click(key: str) -> None:

@@ -1,8 +1,11 @@
 """The part of Explore that a step redraws: buttons, figures, text, lanes, inspector and carpet."""
 
+from functools import lru_cache, partial
+
 import streamlit as st
 
-from specdec_core.ui import actions, browser, session, strip
+from specdec_core.traces.trace import Trace
+from specdec_core.ui import actions, browser, session, strip, worth
 from specdec_core.ui.run_view import reader, run_view
 from specdec_core.ui.session import PLAY_SECONDS, Session
 from specdec_core.ui.settings import DEFAULT, NAMES
@@ -33,6 +36,8 @@ def _round() -> None:
     show_position(position, state)
     _say(state)
     st.html(strip.html(strip.figures(state.trace, state.cursor.round + 1, _gamma(state))))
+    if state.live and state.trace.end and (sentence := _verdict(state.trace)):
+        notice(sentence)
     # In a run to the end nobody rests between two rounds; the charts then follow the clock of the badge.
     on_rest = None if state.mode == "run" else actions.settle
     state.cursor = run_view(state.trace, state.cursor, key=VIEW, on_rest=on_rest)
@@ -45,7 +50,7 @@ def _advance(state: Session, position: st.delta_generator.DeltaGenerator) -> Non
     settings = session.chosen().round
     making = state.live and state.cursor.round == state.newest
     show_position(position, state, f"making round {state.newest + 2} …" if making else "")
-    move = state.run_slice if state.mode == "run" else state.forward
+    move = state.run_slice if state.mode == "run" else partial(state.forward, by_hand=False)
     actions.attempt(state, lambda: move(settings))
     if state.exhausted:
         state.mode = "paused"
@@ -68,6 +73,12 @@ def _how_to_start(state: Session) -> str:
     """What starts a run with the pair that is chosen."""
     to_be_loaded = state.waiting.loading(session.request()).to_be_asked
     return "Load its pair, then “Run live” starts" if to_be_loaded else "“Run live” starts"
+
+
+@lru_cache(maxsize=8)
+def _verdict(trace: Trace) -> str:
+    """Whether drafting paid in a run that is over; the same wherever in it the reader is."""
+    return worth.sentence(trace)
 
 
 def _gamma(state: Session) -> int:

@@ -50,6 +50,7 @@ class Link:
         run: name of the run, new for every session and every time rounds are taken back.
         coded: the browser has been sent the view's script and style.
         sent, replayed: how many rounds and replayed times the browser has been sent.
+        retimed: the first of those times; another means that all have been measured anew.
         seen, last: how many rounds the trace had last time, and what the last of them looked like.
         cursor, returned: where the reader is, and where the page was told that they are.
         seq: number of the page's last move.
@@ -60,6 +61,7 @@ class Link:
     coded: bool = False
     sent: int = 0
     replayed: int = 0
+    retimed: tuple = ()
     seen: int = 0
     last: tuple = ()
     cursor: Cursor | None = None
@@ -141,6 +143,8 @@ def _follow(link: Link, trace: Trace) -> None:
         link.restarts += 1
         link.run = f"{payload.run_id(trace)}-{link.nonce}-{link.restarts}"
         link.sent, link.replayed, link.opened = 0, 0, None
+    if trace.replay[:1] != link.retimed:
+        link.replayed, link.retimed = 0, trace.replay[:1]
     link.seen, link.last = count, _looks(trace.rounds[-1]) if count else ()
 
 

@@ -107,25 +107,28 @@ class Session:
         """Move the cursor to a round that there is, -1 being before the first."""
         self.cursor = Cursor(min(max(index, -1), self.newest), None)
 
-    def forward(self, settings: RoundSettings) -> None:
-        """Show the next round, computing it if the reader is at the newest one."""
+    def forward(self, settings: RoundSettings, *, by_hand: bool = True) -> None:
+        """Show the next round, computing it if the reader is at the newest one.
+
+        A round made by hand comes at once, cold as it is; others are warmed up, so that their times count.
+        """
         if self.cursor.round < self.newest:
             self.go(self.cursor.round + 1)
         elif self.live and not self.exhausted:
-            self._compute(settings, single=True)
+            self._compute(settings, single=by_hand, warm_up=not by_hand)
             self.go(self.newest)
 
     def run_slice(self, settings: RoundSettings) -> None:
-        """Compute rounds back to back for a moment; the first follows a pause and is marked so."""
+        """Compute rounds back to back for a moment; the first follows a pause and is warmed up."""
         stop, first = monotonic() + SLICE_SECONDS, True
         while self.live and self.mode == "run" and self.trace.end is None and monotonic() < stop:
-            self._compute(settings, single=first)
+            self._compute(settings, warm_up=first)
             first = False
         self.go(self.newest)
 
-    def _compute(self, settings: RoundSettings, *, single: bool) -> None:
+    def _compute(self, settings: RoundSettings, *, single: bool = False, warm_up: bool = False) -> None:
         # The index keeps two scripts of one visitor from making two rounds out of one click.
-        self.live.next_round(settings, single=single, index=self.newest + 1)
+        self.live.next_round(settings, single=single, warm_up=warm_up, index=self.newest + 1)
         if self.timing:
             self.timing.touch()
 

@@ -12,7 +12,8 @@ from specdec_core.decoding.decoder import RunEnded
 from specdec_core.decoding.types import EndReason, RoundSettings, Sampling
 from specdec_core.experiments import live as live_module
 from specdec_core.experiments.drafts import DraftSettings
-from specdec_core.experiments.live import LiveRun, ReplayDiffers, ids_of
+from specdec_core.experiments.live import LiveRun, ids_of
+from specdec_core.experiments.replay import ReplayDiffers
 from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import COLD_ROUNDS
 from specdec_core.models.prompt import PromptError
@@ -249,6 +250,48 @@ def test_a_shorter_replay_does_not_replace_a_longer_one(pair):
     longest = len(list(run.replay()))
     next(run.replay())
     assert len(run.trace.replay) == longest
+
+
+def test_the_target_alone_is_timed_in_turns_with_the_replay(pair):
+    run = whole(pair)
+    started = run.measure_baseline(Sampling())
+    list(run.replay(Sampling()))
+    beside = run.trace.baseline
+    assert np.array_equal(beside.ids, started.ids) and not beside.contended
+    assert not np.isin(beside.seconds, started.seconds).any()
+    list(run.replay(Sampling()))
+    # What is on screen stays, unless it is asked for again.
+    assert np.array_equal(run.trace.baseline.seconds, beside.seconds)
+    times = run.trace.replay
+    list(run.replay(Sampling(), afresh=True))
+    assert not set(run.trace.replay) & set(times)
+    assert not np.isin(run.trace.baseline.seconds, beside.seconds).any()
+
+
+def test_a_replay_of_the_first_rounds_times_as_many_tokens(pair):
+    run = LiveRun.start(pair, PROMPT, max_new_tokens=30)
+    run.next_round(SETTINGS)
+    started = run.measure_baseline(Sampling())
+    replay = run.replay(Sampling())
+    next(replay)
+    replay.close()
+    changed = run.trace.baseline.seconds != started.seconds
+    count = len(run.trace.emitted)
+    assert changed[:count].all() and not changed[count:].any()
+
+
+def test_without_a_baseline_the_replay_makes_one_of_its_own(pair):
+    run = whole(pair)
+    list(run.replay(Sampling()))
+    assert len(run.trace.baseline.ids) == 16 and not run.trace.baseline.contended
+
+
+def test_a_round_that_was_warmed_up_is_the_same_round(pair):
+    plain, warm = whole(pair), LiveRun.start(pair, PROMPT, max_new_tokens=16, seed=5)
+    while not warm.ended:
+        warm.next_round(SETTINGS, warm_up=True)
+    assert warm.trace.emitted == plain.trace.emitted
+    assert all(item.flags.clean for item in warm.trace.rounds)
 
 
 def test_a_replay_that_differs_is_an_error(pair):

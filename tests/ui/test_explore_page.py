@@ -7,7 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from specdec_core.decoding.checks import ModelFailure
+from specdec_core.experiments.drafts import DraftSettings
 from specdec_core.models.checklist import Checklist, Item, Verdict
+from specdec_core.traces.trace import Framing
 from specdec_core.ui import checking, jobs, loading, recorded
 from specdec_core.ui.loading import PairUnavailable
 from specdec_core.ui.waiting import Waiting
@@ -19,6 +21,8 @@ APP = Path(__file__).parents[2] / "app.py"
 def app(tiny_pair, monkeypatch):
     """The app with a tiny pair and without background measurements, opened."""
     monkeypatch.setattr(Waiting, "pair", lambda self, request: tiny_pair)
+    monkeypatch.setattr(loading.Loading, "held", tiny_pair)
+    monkeypatch.setattr(loading.Loading, "begin", lambda self: None)
     monkeypatch.setattr(jobs.Timing, "_work_on", lambda self: None)
     return opened(AppTest.from_file(str(APP), default_timeout=60))
 
@@ -98,9 +102,14 @@ def test_next_computes_a_round_and_back_only_moves(app):
     assert (state(app).cursor.round, len(state(app).trace.rounds)) == (1, 2)
 
 
-def test_stepped_rounds_are_marked_so_that_no_speed_contains_them(app):
+def test_rounds_stepped_by_hand_are_marked_so_that_no_speed_contains_them(app):
     click(app, "run_live")
     assert click(app, "next").trace.rounds[0].flags.single
+    settings = state(app).trace.rounds[0].settings
+    state(app).forward(settings, by_hand=False)
+    state(app).mode = "run"
+    state(app).run_slice(settings)
+    assert not any(item.flags.single for item in state(app).trace.rounds[1:])
 
 
 def test_draft_length_and_sampling_act_from_the_next_round_on(app):
@@ -247,6 +256,62 @@ def test_the_first_click_on_a_fresh_server_forgets_no_control(app):
     before = app.text_area(key="set_prompt").value, app.text_input(key="set_seed").value
     app.run()
     assert (app.text_area(key="set_prompt").value, app.text_input(key="set_seed").value) == before
+
+
+def test_a_draft_is_chosen_with_its_options_and_belongs_to_a_new_run(app):
+    click(app, "run_live")
+    app.selectbox(key="draft_kind").set_value("suffix").run()
+    assert app.selectbox(key="set_pair").value and state(app).live.draft.kind == "model"
+    assert any("acts in a new run" in caption.value for caption in app.caption)
+    app.slider(key="draft_suffix_max_match").set_value(9).run()
+    assert "draft=suffix%2Cmax_match%3D9" in json.loads(component(app, "copy_link").json)[1]
+    assert click(app, "run_live").live.draft == DraftSettings.of("suffix", max_match=9)
+    app.button(key="wise_gamma").click().run() if state(app).started.gamma < 5 else None
+    app.selectbox(key="draft_kind").set_value("model").run()
+    assert "draft=" not in json.loads(component(app, "copy_link").json)[1]
+
+
+def test_a_draft_that_has_to_be_prepared_is_prepared_when_asked_for(app):
+    app.selectbox(key="draft_kind").set_value("bfloat16").run()
+    assert app.button(key="run_live").disabled
+    app.button(key="prepare_draft").click().run()
+    (work,) = state(app).waiting.drafts.values()
+    work._work.wait()
+    app.run()
+    assert not app.button(key="run_live").disabled and not work.trouble
+    assert click(app, "run_live").live.draft.kind == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("draft", "words"),
+    [
+        ("magic", "no draft “magic”; draft model drafts"),
+        ("early-exit,depth=99", "Its usual options are used"),
+        ("<b>", "no draft “&lt;b&gt;”"),
+    ],
+)
+def test_a_link_to_a_draft_that_there_is_not_is_answered(app, draft, words):
+    app.query_params["draft"] = draft
+    del app.session_state["explore_controls"]
+    del app.session_state["explore"]
+    app.session_state["_shell_opened"] = True
+    opened(app)
+    assert words in shown(app)
+
+
+def test_a_message_is_framed_by_the_chat_template_with_its_system_prompt(app, tiny_pair, monkeypatch):
+    assert not [toggle for toggle in app.toggle if toggle.key == "set_chat"]
+    template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[me]"
+    monkeypatch.setattr(tiny_pair.tokenizer, "chat_template", template)
+    app.run()
+    app.text_area(key="set_system").set_value("brief")
+    app.text_area(key="set_stop").set_value("\\n\\n\nThe end").run()
+    framing = click(app, "run_live").trace.framing
+    assert framing == Framing(chat=True, system="brief", stop_strings=("\n\n", "The end"))
+    app.toggle(key="set_chat").set_value(False).run()
+    assert click(app, "run_live").trace.framing == Framing(stop_strings=("\n\n", "The end"))
+    app.toggle(key="set_chat").set_value(True).run()
+    assert app.text_area(key="set_system").value == "brief"
 
 
 @pytest.fixture
