@@ -70,6 +70,16 @@ def test_the_written_trace_keeps_every_setting(tmp_path):
     assert (trace.run.rule, trace.run.seed, trace.run.max_new_tokens) == ("exact match", 5, 24)
 
 
+def test_a_stop_text_ends_the_run_and_stands_in_the_trace(written, tmp_path):
+    pieces = [written[0].pieces[id_] for id_ in written[0].emitted]
+    wanted = next(piece.decode() for piece in pieces[3:] if piece and piece.isascii())
+    path = tmp_path / "stopped.json"
+    assert generate("--gamma", "3", "--seed", "7", "--stop", wanted, "--out", str(path)) == 0
+    trace = loads(path.read_text(encoding="utf-8"))
+    assert trace.end is EndReason.STOP_STRING and trace.framing.stop_strings == (wanted,)
+    assert trace.emitted == written[0].emitted[: len(trace.emitted)]
+
+
 def test_the_same_seed_prints_the_same_text(capsys):
     generate("--seed", "3")
     first = capsys.readouterr().out.split(SEAM)[:-1]
@@ -157,6 +167,9 @@ def test_what_was_made_before_a_fault_is_kept(tmp_path, monkeypatch):
         (["--seed", str(2**64)], "seed is"),
         (["--max-new-tokens", "0"], "max_new_tokens is 0"),
         (["--device", "moon"], "no device moon here"),
+        (["--stop", ""], "a stop string is empty"),
+        (["--system", "Be brief."], "--system needs --chat"),
+        (["--chat"], "no chat template"),
         (["--device", "cuda:99"], "finds cpu"),
         (["--out", "/no/such/folder/trace.json"], "/no/such/folder"),
         (["--out", "/"], "is a folder"),
