@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.serving import serving
 
@@ -29,8 +29,23 @@ def fresh_url(tmp_path) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def context_for(chromium) -> Callable[..., BrowserContext]:
+    """One browser context for each set of options, which so fetches and compiles Streamlit's scripts once."""
+    kept: dict[str, BrowserContext] = {}
+
+    def context(**options) -> BrowserContext:
+        key = repr(sorted(options.items()))
+        if key not in kept:
+            kept[key] = chromium.new_context(**options)
+            kept[key].set_default_timeout(PATIENCE)
+        return kept[key]
+
+    return context
+
+
 @pytest.fixture
-def visit(chromium) -> Iterator[Callable[..., Page]]:
+def visit(context_for) -> Iterator[Callable[..., Page]]:
     """Opens an address in a session of its own.
 
     At the end of the test nothing may have been complained about in the console, nothing
@@ -39,9 +54,7 @@ def visit(chromium) -> Iterator[Callable[..., Page]]:
     pages, complaints = [], []
 
     def open_(url: str, width: int = 1440, height: int = 900, **options) -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
+        page = context_for(viewport={"width": width, "height": height}, **options).new_page()
         pages.append(page)
         page.on("console", lambda message: complaints.extend(_complaint(message)))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -52,7 +65,7 @@ def visit(chromium) -> Iterator[Callable[..., Page]]:
     yield open_
     for page in pages:
         complaints += page.get_by_test_id("stException").all_text_contents()
-        page.context.close()
+        _forget(page)
     assert not complaints
 
 
@@ -66,6 +79,14 @@ def explore(visit, app_url) -> Callable[..., Page]:
         return page
 
     return open_
+
+
+def _forget(page: Page) -> None:
+    """Close a page and leave nothing of it to the next one in its context."""
+    page.evaluate("localStorage.clear(), sessionStorage.clear()")
+    page.context.clear_cookies()
+    page.context.clear_permissions()
+    page.close()
 
 
 def _complaint(message) -> list[str]:

@@ -52,6 +52,16 @@ def rested():
     st.session_state.rests += 1
 
 
+def show(trace):
+    st.session_state.trace, st.session_state.cursor = trace, Cursor(len(trace.rounds) - 1)
+
+
+def lose():
+    """As when a message is overtaken by the next one and never reaches the browser."""
+    show(one_more(one_more(st.session_state.trace)))
+    st.session_state["_view_link"].sent = len(st.session_state.trace.rounds) - 1
+
+
 st.set_page_config(layout="wide")
 state = st.session_state
 if "trace" not in state:
@@ -63,17 +73,10 @@ if "trace" not in state:
         state["_view_link"] = Link(coded=True)
 state.scripts += 1
 with st.container(horizontal=True):
-    if st.button("Next"):
-        state.trace = one_more(state.trace)
-        state.cursor = Cursor(len(state.trace.rounds) - 1)
-    if st.button("Lose"):
-        # As when a message is overtaken by the next one and never reaches the browser.
-        state.trace = one_more(one_more(state.trace))
-        state["_view_link"].sent = len(state.trace.rounds) - 1
-        state.cursor = Cursor(len(state.trace.rounds) - 1)
-    if st.button("Restart"):
-        state.trace = factory.make_trace(("R...", "AAAA"), seed=9)
-        state.cursor = Cursor(1)
+    # Callbacks: a click that is only looked at in the script is lost if another event interrupts the script.
+    st.button("Next", on_click=lambda: show(one_more(state.trace)))
+    st.button("Lose", on_click=lose)
+    st.button("Restart", on_click=lambda: show(factory.make_trace(("R...", "AAAA"), seed=9)))
 state.cursor = run_view(state.trace, state.cursor, key="view", on_rest=rested)
 st.text(f"at {state.cursor.round} {state.cursor.place}, run {state.scripts} times")
 st.text(f"rested {state.rests} times")

@@ -31,8 +31,9 @@ def serving(log: Path, app: Path = ROOT / "app.py") -> Iterator[str]:
         _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", server, log)
         yield f"http://127.0.0.1:{port}"
     finally:
-        server.terminate()
-        server.wait(timeout=20)
+        # Not asked to end in good order: pages may still be connected, and nothing of it is needed.
+        server.kill()
+        server.wait()
 
 
 def _free_port() -> int:

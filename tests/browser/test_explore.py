@@ -7,13 +7,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from specdec_core.traces import json_codec
+from tests.browser.moments import BOXES, NO_OVERFLOW, PANEL_FOLDED, at_rest, becomes, settled
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<b>A fox</b> *ran* $x^2$ `code` :smile: \N{ROCKET} <img src=x onerror=\"document.title='owned'\">"
 
-EDGES = "parts => parts.map(part => part.getBoundingClientRect()).map(box => [box.left, box.right])"
-"""Left and right edge of each part, in pixels of the window."""
+ROUNDS_DRAWN = "Number(document.querySelector('.position .badge').textContent.match(/\\d+/g).pop())"
+"""The last number of the position: how many rounds there are, or the one that is being made."""
 
 
 def position(page: Page):
@@ -47,13 +48,12 @@ def copied_link(page: Page) -> str:
     return page.evaluate("navigator.clipboard.readText()")
 
 
-def panel_is_open(page: Page) -> bool:
-    box = page.get_by_test_id("stSidebar").bounding_box()
-    return box is not None and box["x"] + box["width"] > 20
-
-
-def overflows(page: Page) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+def write_prompt(page: Page, text: str) -> None:
+    """Type a prompt and leave its field; the page has taken it in."""
+    prompt = page.locator(".st-key-set_prompt textarea")
+    prompt.fill(text)
+    prompt.blur()
+    at_rest(page)
 
 
 def test_the_recorded_trace_is_there_at_once_and_stays_until_run_live(explore):
@@ -61,6 +61,7 @@ def test_the_recorded_trace_is_there_at_once_and_stays_until_run_live(explore):
     expect(page.locator(".st-key-masthead_badge")).to_contain_text("recorded")
     shown = rounds_of(page)
     assert shown[1] > 3
+    settled(page)
     expect(page.locator(".st-key-masthead_badge")).not_to_contain_text("loading", timeout=120_000)
     assert rounds_of(page) == shown
     expect(page.locator(".st-key-masthead_badge")).to_contain_text("recorded")
@@ -83,6 +84,7 @@ def test_play_goes_on_until_paused(explore):
     expect(position(page)).to_have_text(re.compile(r"round ([2-9]|\d\d) of"))
     press(page, "Pause")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
+    at_rest(page)
     stopped = rounds_of(page)
     page.wait_for_timeout(1500)
     assert rounds_of(page) == stopped
@@ -92,11 +94,13 @@ def test_the_key_p_stops_after_the_round_in_progress(explore):
     page = go_live(explore("?max_tokens=200"))
     page.keyboard.press("p")
     expect(position(page)).to_have_text(re.compile(r"round ([2-9]|\d\d) of"))
-    before = rounds_of(page)[1]
+    # Counted at the very moment of the key: before and after it rounds go on coming in.
+    page.evaluate(f"addEventListener('keydown', () => {{ window.before = {ROUNDS_DRAWN} }}, true)")
     page.keyboard.press("p")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
+    at_rest(page)
     stopped = rounds_of(page)
-    assert stopped[1] <= before + 1
+    assert stopped[1] <= page.evaluate("window.before") + 1
     page.wait_for_timeout(1500)
     assert rounds_of(page) == stopped
 
@@ -123,11 +127,15 @@ def test_draft_length_changes_in_the_middle_of_a_run(explore):
     page = go_live(explore("?gamma=4"), rounds=1)
     expect(page.locator(".lanes .step .chip")).to_have_count(4)
     slider = page.locator(".st-key-set_gamma input[type=range]")
+    # The panel is drawn anew once the round has been read; not under the reader's fingers here.
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("From round 2 on")
+    at_rest(page)
     slider.focus()
-    slider.press("ArrowLeft")
-    slider.press("ArrowLeft")
-    expect(slider).to_have_value("2")
+    for value in ("3", "2"):
+        slider.press("ArrowLeft")
+        expect(slider).to_have_value(value)
     page.wait_for_timeout(1000)
+    at_rest(page)
     assert rounds_of(page) == (1, 1)
     press(page, "Next round")
     expect(position(page)).to_have_text("round 2 of 2")
@@ -152,8 +160,7 @@ def test_a_deep_link_on_a_fresh_server_shows_the_whole_app(fresh_url, visit, pat
 
 def test_whatever_the_prompt_holds_is_shown_literally(explore):
     page = explore()
-    page.locator(".st-key-set_prompt textarea").fill(HOSTILE)
-    page.locator(".st-key-set_prompt textarea").blur()
+    write_prompt(page, HOSTILE)
     go_live(page, rounds=1)
     expect(page.locator(".flow")).to_contain_text(HOSTILE)
     assert "%3Cb%3EA+fox" in copied_link(page)
@@ -172,12 +179,16 @@ def test_single_keys_move_but_never_while_typing_and_can_be_switched_off(explore
     page.wait_for_timeout(800)
     assert rounds_of(page) == (shown, total)
     prompt.blur()
+    at_rest(page)
     page.keyboard.press("b")
     expect(position(page)).to_have_text(f"round {shown - 1} of {total}")
     page.keyboard.press("n")
     expect(position(page)).to_have_text(f"round {shown} of {total}")
+    hint = page.locator(".st-key-next kbd, .st-key-next [aria-label^=Shortcut]")
+    expect(hint).not_to_have_count(0)
     page.get_by_text("Single-key shortcuts").click()
-    expect(page.locator(".st-key-next kbd, .st-key-next [aria-label^=Shortcut]")).to_have_count(0)
+    expect(hint).to_have_count(0)
+    at_rest(page)
     page.keyboard.press("b")
     page.wait_for_timeout(800)
     assert rounds_of(page) == (shown, total)
@@ -185,20 +196,20 @@ def test_single_keys_move_but_never_while_typing_and_can_be_switched_off(explore
 
 def test_on_a_desktop_the_round_is_seen_without_scrolling(explore):
     page = explore()
+    settled(page)
     for part in (".strip[role=list]", ".lanes", ".inspector"):
-        bottom = page.locator(part).first.evaluate("part => part.getBoundingClientRect().bottom")
-        assert bottom <= 900, part
-    assert not overflows(page)
+        expect(page.locator(part).first).to_be_in_viewport(ratio=1)
+    becomes(page, NO_OVERFLOW)
 
 
 def test_on_a_phone_the_panel_goes_when_a_run_has_started_in_it(explore):
     page = explore(width=390, height=844)
-    assert not panel_is_open(page)
+    becomes(page, PANEL_FOLDED)
     page.get_by_test_id("stExpandSidebarButton").click()
+    becomes(page, f"!({PANEL_FOLDED})")
     page.locator(".st-key-run_live button").click()
     expect(position(page)).to_have_text("before the first round")
-    page.wait_for_timeout(800)
-    assert not panel_is_open(page)
+    becomes(page, PANEL_FOLDED)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -206,6 +217,7 @@ def test_an_on_switch_is_seen_on_its_ground(explore, scheme):
     page = explore(color_scheme=scheme)
     track = page.locator(".st-key-set_single_keys [data-testid=stCheckbox] label > div").first
     knob = track.locator("div").first
+    settled(page)
     colours = [part.evaluate("e => getComputedStyle(e).backgroundColor") for part in (knob, track)]
     assert colours[0] != colours[1]
 
@@ -213,17 +225,19 @@ def test_an_on_switch_is_seen_on_its_ground(explore, scheme):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_nothing_is_cut_off_and_a_run_can_be_stepped(explore, scheme):
     page = explore(width=390, height=844, color_scheme=scheme)
-    assert not overflows(page)
+    settled(page)
+    becomes(page, NO_OVERFLOW)
     page.locator(".st-key-run_live_here button").click()
     expect(position(page)).to_have_text("before the first round")
     press(page, "Next round")
     expect(position(page)).to_have_text("round 1 of 1")
-    assert not overflows(page)
+    at_rest(page)
+    becomes(page, NO_OVERFLOW)
     for part in (".position", ".figure[role=listitem]", ".wordmark", ".st-key-masthead_badge .badge"):
         expect(page.locator(part).first).to_be_visible()
         # All at one moment: parts may be drawn anew between two questions.
-        for left, right in page.locator(part).evaluate_all(EDGES):
-            assert left >= 0 and right <= 390, part
+        for box in page.locator(part).evaluate_all(BOXES):
+            assert box["left"] >= 0 and box["right"] <= 390, part
 
 
 def test_a_long_prompt_is_kept_and_its_length_said_beside_it(explore):
@@ -233,7 +247,7 @@ def test_a_long_prompt_is_kept_and_its_length_said_beside_it(explore):
     prompt.blur()
     said = page.get_by_test_id("stSidebar").get_by_role("alert")
     expect(said).to_contain_text("3,000 characters; at most 2,000")
-    assert prompt.input_value() == "long " * 600
+    expect(prompt).to_have_value("long " * 600)
     prompt.fill("short")
     prompt.blur()
     expect(said).to_have_count(0)
@@ -262,7 +276,7 @@ def test_what_a_link_asks_for_in_vain_is_said_once(explore):
 
 def test_an_empty_prompt_is_answered_at_the_field(explore):
     page = explore()
-    page.locator(".st-key-set_prompt textarea").fill("")
+    write_prompt(page, "")
     page.locator(".st-key-run_live button").click()
     expect(page.get_by_test_id("stSidebar").get_by_role("alert")).to_contain_text("The prompt is empty")
     assert rounds_of(page)[1] > 0
@@ -286,8 +300,7 @@ def test_sliders_of_a_fresh_server_show_their_values_from_the_first_paint(fresh_
 
 def test_a_prompt_that_is_too_long_is_explained_beside_the_run(explore):
     page = explore()
-    page.locator(".st-key-set_prompt textarea").fill("hm " * 660)
-    page.locator(".st-key-set_prompt textarea").blur()
+    write_prompt(page, "hm " * 660)
     page.locator(".st-key-run_live button").click()
     expect(page.get_by_role("alert").first).to_contain_text("tokens")
     assert rounds_of(page)[1] > 0
@@ -296,6 +309,7 @@ def test_a_prompt_that_is_too_long_is_explained_beside_the_run(explore):
 def test_the_exported_file_is_the_trace_on_screen(explore):
     page = go_live(explore(), rounds=2)
     expect(page.get_by_test_id("stSidebar")).to_contain_text("From round 3 on")
+    at_rest(page)
     with page.expect_download() as download:
         press(page, "Export JSON")
     assert download.value.suggested_filename == "embedded-seed-17-rounds-2.json"
