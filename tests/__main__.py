@@ -1,10 +1,15 @@
-"""Run every test: `python -m tests`, plus any arguments for pytest. Installs a browser if there is none."""
+"""Run every test: `python -m tests`, plus any arguments for pytest. Installs a browser if there is none.
+
+Two processes share the work, one of them beginning with the browser; `python -m tests -n 0` uses one.
+"""
 
 import sys
 
 import pytest
 
 from tests import chromium
+
+SHARED = ("-n", "2", "--dist", "loadgroup")
 
 
 def main() -> int:
@@ -13,7 +18,7 @@ def main() -> int:
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
-    return pytest.main(sys.argv[1:])
+    return pytest.main([*SHARED, *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -23,6 +23,13 @@ hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("steady")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where processes share the tests, one browser and one server do for all that need them."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
 @pytest.fixture(scope="session")
 def chromium() -> "Iterator[Browser]":
     """A headless Chromium for the whole session; open a context of your own per test.
