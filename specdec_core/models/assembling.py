@@ -15,10 +15,11 @@ import torch
 from specdec_core.decoding.cache import CachedModel
 from specdec_core.models.checklist import WORKING, Checklist
 from specdec_core.models.checks import fingerprint, shown_name, weight_bytes
+from specdec_core.models.compiled import CompiledModel, CompiledSteps, cannot_compile, opaque, traceable
 from specdec_core.models.errors import PairError
 from specdec_core.models.inspection import inspect
-from specdec_core.models.lean import lean
-from specdec_core.models.machine import describe_machine, free_memory, give_back_memory
+from specdec_core.models.lean import fastest, lean
+from specdec_core.models.machine import describe_machine, device_name, free_memory, give_back_memory
 from specdec_core.models.packed import pack_linears
 from specdec_core.models.pair import LoadedModel, Pair
 from specdec_core.models.progress import Meter
@@ -47,10 +48,12 @@ class Way(NamedTuple):
     Attributes:
         device: where its weights lie.
         dtype: their number format.
+        compiled: whether its passes are compiled.
     """
 
     device: torch.device
     dtype: torch.dtype
+    compiled: bool = False
 
 
 def make_pair(spec: PairSpec, way: Way, meter: Meter, kept: Shelf[Pair]) -> Pair:
@@ -67,6 +70,8 @@ def make_pair(spec: PairSpec, way: Way, meter: Meter, kept: Shelf[Pair]) -> Pair
         Cancelled: the work was cancelled; nothing is left half done.
     """
     meter.stage("checking the pair")
+    if way.compiled and (reason := cannot_compile(way.device)):
+        raise PairError(reason)
     found = _checked(spec, way, meter, kept)
     folders = [obtain(model, meter) for model in spec.models]
     if not found.complete:
@@ -126,7 +131,8 @@ def _read(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
     tokenizer = read_tokenizer(folder)
     module = read_module(folder, way.dtype, way.device, meter)
     parameters = module.num_parameters()
-    passes = lean(module)  # before the layers change their layout in place
+    # A lean model takes its weights before the layers change their layout in place.
+    passes = lean(module, traceable if way.compiled else fastest)
     pack_linears(module)
     config = module.config.get_text_config()
     meter.stage(f"identifying {model.title}")
@@ -140,9 +146,20 @@ def _read(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
     own = alone(vocabulary_of(info.name, tokenizer, config.vocab_size))
     loaded = LoadedModel(folder, module, passes, tokenizer, info, own.size, own.padding)
     try_out(info.name, CachedModel(passes, loaded.laws_on), module.dtype)
+    if way.compiled:
+        loaded = replace(loaded, steps=_compiled(loaded, meter))
     _warm_up(loaded, meter)
     give_back_memory()  # the weights as they were read, before they were laid out anew
     return loaded
+
+
+def _compiled(model: LoadedModel, meter: Meter) -> CompiledSteps:
+    """The model's passes, compiled and tried out."""
+    opaque(model.module)
+    steps = CompiledSteps(model.passes, model.info.name)
+    steps.compile(meter)
+    try_out(model.info.name, CompiledModel(steps, model.laws_on), model.module.dtype)
+    return steps
 
 
 def _warm_up(model: LoadedModel, meter: Meter) -> None:
@@ -159,18 +176,18 @@ def _paired(spec: PairSpec, way: Way, target: LoadedModel, draft: LoadedModel | 
     if draft is not None:
         together = shared(_vocabulary(target), _vocabulary(draft))
         masked = together.padding + together.not_drafted
-        draft = replace(draft, size=together.size, masked=masked, whole=draft)
+        draft = replace(draft, size=together.size, masked=masked, laws=target.laws_on, whole=draft)
     info = PairInfo(
         key=spec.key,
         title=spec.title,
         target=target.info,
         draft=draft.info if draft else None,
         vocab_size=target.size,
-        dtype=str(target.module.dtype).removeprefix("torch."),
+        dtype=str(target.module.dtype).removeprefix("torch.") + (", compiled" if way.compiled else ""),
         licence=spec.licence,
     )
-    machine = describe_machine(way.device)
-    return Pair(spec, info, target, draft, runner_for(str(way.device)), machine)
+    machine = replace(describe_machine(target.device), device=" + ".join(map(device_name, target.devices)))
+    return Pair(spec, info, target, draft, runner_for(str(target.device)), machine)
 
 
 def _vocabulary(model: LoadedModel) -> Vocabulary:

@@ -34,11 +34,6 @@ Product = Callable[[Tensor], Tensor]
 """What a linear layer without bias does: [n, in] -> [n, out]."""
 
 
-def lean(module: nn.Module) -> "nn.Module | LeanLlama":
-    """The faster stand-in for a module, or the module itself where there is none."""
-    return LeanLlama(module) if fits(module) else module
-
-
 def fits(module: nn.Module) -> bool:
     """Whether a module is better run by ``LeanLlama``."""
     return (
@@ -67,6 +62,15 @@ def fastest(weight: Tensor) -> Product:
     linear.weight = nn.Parameter(weight, requires_grad=False)
     better = layout(linear)
     return (better(linear) if better else linear).forward
+
+
+def lean(module: nn.Module, product: Callable[[Tensor], Product] = fastest) -> "nn.Module | LeanLlama":
+    """The faster stand-in for a module, or the module itself where there is none.
+
+    Args:
+        module: the model as loaded. product: as in ``LeanLlama``.
+    """
+    return LeanLlama(module, product) if fits(module) else module
 
 
 class LeanLlama:
@@ -133,12 +137,30 @@ class LeanLlama:
             An object whose ``logits`` are [1, logits_to_keep, V], in the format of the weights.
         """
         past, count = cache.get_seq_length(), input_ids.shape[1]
-        place = slice(past, past + count)
-        hidden = F.embedding(input_ids[0], self._embedding)
-        mask = None if count == 1 else _mask(count, past, hidden.dtype)
-        for block, layer in zip(self._blocks, cache.layers, strict=True):
-            hidden = block(hidden, self._cos[place], self._sin[place], mask, layer)
-        return SimpleNamespace(logits=self._head(self._norm(hidden[-logits_to_keep:])).unsqueeze(0))
+        mask = None if count == 1 else _mask(count, past, self._embedding.dtype)
+        places = slice(past, past + count)
+        logits = self.logits(input_ids[0], places, mask, cache.layers, logits_to_keep)
+        return SimpleNamespace(logits=logits.unsqueeze(0))
+
+    def logits(
+        self,
+        ids: Tensor,
+        places: slice | Tensor,
+        mask: Tensor | None,
+        layers: Sequence[DynamicLayer],
+        keep: int,
+    ) -> Tensor:
+        """One pass; [keep, V], or of all n tokens if ``keep`` is 0.
+
+        Args:
+            ids: int64 [n]. places: where they stand in the sequence.
+            mask: added to the scores of each token's keys, [n, keys]; None if it sees all of them.
+            layers: of the cache; each takes keys and values and gives all there are.
+        """
+        hidden = F.embedding(ids, self._embedding)
+        for block, layer in zip(self._blocks, layers, strict=True):
+            hidden = block(hidden, self._cos[places], self._sin[places], mask, layer)
+        return self._head(self._norm(hidden[-keep:]))
 
 
 class _Block:

@@ -17,7 +17,7 @@ from specdec_core.models.assembling import Way, held_bytes, make_pair
 from specdec_core.models.checklist import Checklist
 from specdec_core.models.errors import PairError
 from specdec_core.models.inspection import inspect
-from specdec_core.models.machine import default_device, default_dtype
+from specdec_core.models.machine import default_device, default_dtype, placed
 from specdec_core.models.pair import Pair
 from specdec_core.models.progress import Cancelled, Meter, Progress
 from specdec_core.models.registry import find_pair
@@ -171,16 +171,22 @@ class _Job:
 
 
 def begin(
-    spec: PairSpec, device: str | torch.device | None = None, dtype: torch.dtype | None = None
+    spec: PairSpec,
+    device: str | torch.device | None = None,
+    dtype: torch.dtype | None = None,
+    compiled: bool = False,
 ) -> Loading:
     """Start loading a pair, or join those who wait for it; returns at once.
 
     Args:
         spec: which pair.
-        device: where it runs; the default device if left out.
+        device: where it runs; the default device if left out. ``cuda`` without a number spreads
+            what is too large for one GPU over all of them.
         dtype: number format of its weights; the pair's own if left out, else the device's default.
+        compiled: whether its passes are compiled, which takes about a minute more; see ``compiled``
+            for what that brings, and ``compiled.cannot_compile`` for where it cannot be done.
     """
-    key = Key(spec, _way(spec, device, dtype))
+    key = Key(spec, _way(spec, device, dtype, compiled))
     with _beginning:
         if pair := _shelf.get(key):
             return _Job.of(key, pair).join()
@@ -191,25 +197,33 @@ def begin(
         return job.join()
 
 
-def load_pair(key: str, device: str | torch.device | None = None, dtype: torch.dtype | None = None) -> Pair:
+def load_pair(
+    key: str,
+    device: str | torch.device | None = None,
+    dtype: torch.dtype | None = None,
+    compiled: bool = False,
+) -> Pair:
     """The pair of that key, ready to run; loaded by the first who asks, shared with all others.
 
     Args:
         key: a preset's key, or two models as ``registry.find_pair`` reads them.
-        device, dtype: as in ``begin``.
+        device, dtype, compiled: as in ``begin``.
 
     Raises:
         PairError: there is no such pair, a file is missing or unreadable, or the two models
             do not belong together.
     """
-    return load_spec(find_pair(key), device, dtype)
+    return load_spec(find_pair(key), device, dtype, compiled)
 
 
 def load_spec(
-    spec: PairSpec, device: str | torch.device | None = None, dtype: torch.dtype | None = None
+    spec: PairSpec,
+    device: str | torch.device | None = None,
+    dtype: torch.dtype | None = None,
+    compiled: bool = False,
 ) -> Pair:
     """Like ``load_pair``, for a pair described by the caller."""
-    loading = begin(spec, device, dtype)
+    loading = begin(spec, device, dtype, compiled)
     try:
         return loading.pair()
     except KeyboardInterrupt:
@@ -239,7 +253,9 @@ def loaded_pairs() -> list[Pair]:
     return _shelf.kept()
 
 
-def _way(spec: PairSpec, device: str | torch.device | None, dtype: torch.dtype | None) -> Way:
-    place = torch.device(device) if device is not None else default_device()
+def _way(
+    spec: PairSpec, device: str | torch.device | None, dtype: torch.dtype | None, compiled: bool = False
+) -> Way:
+    place = placed(device) if device is not None else default_device()
     own = getattr(torch, spec.dtype) if spec.dtype else None
-    return Way(place, dtype or own or default_dtype(place))
+    return Way(place, dtype or own or default_dtype(place), compiled)

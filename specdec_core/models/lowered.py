@@ -237,7 +237,7 @@ def _make(model: LoadedModel, format_: str, meter: Meter) -> LoadedModel:
     else:
         lower_linears(module, format_, meter)
     info = replace(model.info, name=f"{model.info.name} in {format_}")
-    copy = replace(model, module=module, passes=passes, info=info)
+    copy = replace(model, module=module, passes=passes, steps=None, info=info)
     meter.stage(f"warming up {info.name}")
     sequence = copy.sequence()
     for count in WARM_UP_TOKENS:

@@ -32,17 +32,35 @@ def describe_machine(device: torch.device) -> Machine:
 
 
 def device_name(device: torch.device) -> str:
-    """``cpu``, or ``cuda:0`` and the name of the accelerator."""
+    """``cpu``, or ``cuda:0`` and the name of the accelerator; of all of them for ``cuda`` alone."""
     if device.type != "cuda":
         return str(device)
+    if device.index is None:
+        return " + ".join(map(device_name, gpus()))
     return f"{device} {torch.cuda.get_device_name(device)}"
 
 
+def gpus() -> list[torch.device]:
+    """Every CUDA device."""
+    return [torch.device(f"cuda:{number}") for number in range(torch.cuda.device_count())]
+
+
 def default_device() -> torch.device:
-    """The first CUDA device where there is one, else Apple's GPU, else the processor."""
+    """CUDA where there is such a device, else Apple's GPU, else the processor."""
     if torch.cuda.is_available():
-        return torch.device("cuda:0")
+        return placed("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def placed(device: str | torch.device) -> torch.device:
+    """The device of that name; ``cuda`` alone stays so only where a model may be spread over several.
+
+    Example:
+        >>> placed("cpu")
+        device(type='cpu')
+    """
+    found = torch.device(device)
+    return torch.device("cuda:0") if found == torch.device("cuda") and len(gpus()) < 2 else found
 
 
 def default_dtype(device: torch.device) -> torch.dtype:
@@ -71,10 +89,13 @@ def law_device(device: torch.device) -> torch.device:
 
 
 def devices() -> list[torch.device]:
-    """Every device that models can run on here, the default one first."""
-    cuda = [torch.device(f"cuda:{number}") for number in range(torch.cuda.device_count())]
+    """Every device that models can run on here, the default one first.
+
+    Among several GPUs the first choice is all of them, ``cuda``: a model then takes as many as it needs.
+    """
+    several = [torch.device("cuda")] if len(gpus()) > 1 else []
     mps = [torch.device("mps")] if torch.backends.mps.is_available() else []
-    return [*cuda, *mps, torch.device("cpu")]
+    return [*several, *gpus(), *mps, torch.device("cpu")]
 
 
 def free_memory(device: torch.device) -> int | None:
@@ -82,6 +103,8 @@ def free_memory(device: torch.device) -> int | None:
 
     On a processor it is what Linux calls available, within the limit of the container.
     """
+    if device == torch.device("cuda"):
+        return sum(map(free_memory, gpus()))
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         return free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)

@@ -11,6 +11,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from specdec_core.decoding.cache import CachedModel, SequenceModel
+from specdec_core.models.compiled import CompiledModel, CompiledSteps
 from specdec_core.models.device_clock import clock_for
 from specdec_core.models.errors import PairError
 from specdec_core.models.facts import end_ids_of
@@ -39,6 +40,8 @@ class LoadedModel:
         info: what a trace says of it.
         size: V, number of ids in its pair; None for as many as it has logits.
         masked: ids below V that it never gives: padding, and what a draft may not propose.
+        laws: where laws are computed, if not where it runs: a draft's are computed where its target's are.
+        steps: its passes compiled, if they were; its runs use them.
         whole: the model that this is a view of, made for one pair; it lives as long as its views.
     """
 
@@ -49,6 +52,8 @@ class LoadedModel:
     info: ModelInfo
     size: int | None = None
     masked: tuple[int, ...] = ()
+    laws: torch.device | None = None
+    steps: CompiledSteps | None = None
     whole: "LoadedModel | None" = None
 
     @property
@@ -59,11 +64,20 @@ class LoadedModel:
     @property
     def laws_on(self) -> torch.device:
         """Where laws are computed and tokens drawn."""
-        return law_device(self.device)
+        return self.laws or law_device(self.device)
+
+    @property
+    def devices(self) -> list[torch.device]:
+        """Every device that some of its weights lie on."""
+        found = {weight.device for weight in self.passes.parameters()}
+        return sorted(found, key=str)
 
     def sequence(self) -> SequenceModel:
         """The model with an empty cache of its own, over the ids of its pair."""
-        cached = CachedModel(self.passes, self.laws_on)
+        if self.steps:
+            cached = CompiledModel(self.steps, self.laws_on)
+        else:
+            cached = CachedModel(self.passes, self.laws_on)
         return fitted(cached, self.size or cached.vocab_size, self.masked)
 
 

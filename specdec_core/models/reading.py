@@ -19,6 +19,8 @@ from transformers import (
 
 from specdec_core.models.checks import check_folder, shown_name, weight_bytes
 from specdec_core.models.errors import PairError
+from specdec_core.models.machine import free_memory, gpus
+from specdec_core.models.placement import placement
 from specdec_core.models.progress import Cancelled, Meter
 from specdec_core.models.weights_progress import counted
 
@@ -55,7 +57,7 @@ def read_module(
     Args:
         folder: in Hugging Face format, with safetensors.
         dtype: number format of the weights in memory.
-        device: where they lie.
+        device: where they lie; ``cuda`` without a number means wherever on the GPUs there is room.
         meter: told of the bytes; a cancelled meter ends the work.
 
     Raises:
@@ -65,9 +67,21 @@ def read_module(
     check_folder(folder)
     meter, size = meter or Meter(), weight_bytes(folder)
     meter.stage(f"reading the weights of {shown_name(folder)}", size)
+    place = torch.device(device)
+    spread = _spread(folder, dtype) if place == torch.device("cuda") else {"": place}
     with counted(meter, size), _told(folder):
-        module = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, dtype=dtype, **LOCAL)
-    return module.eval().requires_grad_(False).to(device)
+        onto = {"device_map": spread} if len(spread) > 1 else {}
+        module = AutoModelForCausalLM.from_pretrained(
+            folder, use_safetensors=True, dtype=dtype, **onto, **LOCAL
+        )
+    module.eval().requires_grad_(False)
+    return module if onto else module.to(spread[""])
+
+
+def _spread(folder: Path, dtype: torch.dtype) -> dict[str, int]:
+    """Which GPU each part of the model goes to; ``{"": number}`` if all of it goes to one."""
+    free = {device.index: free_memory(device) for device in gpus()}
+    return placement(read_config(folder), dtype, free)
 
 
 def read_config(folder: Path) -> PreTrainedConfig:

@@ -53,7 +53,7 @@ def shallow(model: LoadedModel, layers: Sequence[int]) -> LoadedModel:
         ValueError: the layers cannot be found in this kind of model.
     """
     info = replace(model.info, layers=len(layers))
-    return replace(model, passes=only_layers(model.passes, layers), info=info)
+    return replace(model, passes=only_layers(model.passes, layers), steps=None, info=info)
 
 
 def only_layers(passes: "nn.Module | LeanLlama", layers: Sequence[int]) -> "nn.Module | LeanLlama":
@@ -85,6 +85,8 @@ def only_layers(passes: "nn.Module | LeanLlama", layers: Sequence[int]) -> "nn.M
 
 def can_leave_out_layers(passes: "nn.Module | LeanLlama") -> bool:
     """Whether ``only_layers`` knows how this kind of model keeps its layers."""
+    if hasattr(passes, "hf_device_map"):
+        return False  # spread over devices by hooks that know the whole model alone
     try:
         return isinstance(passes, LeanLlama) or bool(_find_blocks(passes))
     except ValueError:
