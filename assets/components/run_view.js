@@ -70,9 +70,11 @@ export function show(component, data) {
   view.data = data;
   view.root.dataset.theme = themeOf(view.root);
   draw(view);
-  if (!complete) askForMissing(view);
+  if (complete) stopAsking(view);
+  else askForMissing(view);
   return () => {
     view.observer.disconnect();
+    stopAsking(view);
     clearTimeout(view.reporting);
     clearTimeout(view.resting);
     view.root.remove();

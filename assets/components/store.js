@@ -48,14 +48,24 @@ function receive(data) {
   return { store, complete, moved };
 }
 
-/** Asks for what is missing, and again if the answer does not come. */
+/** Asks for what is missing, and again until it has come: an answer may get lost like any other message. */
 function askForMissing(view) {
   const { run, rounds, replay } = view.store;
   const have = { run, count: rounds.length, replayed: replay.length };
   const question = JSON.stringify(have);
-  if (view.asked?.question === question && Date.now() - view.asked.at < ASK_AGAIN_AFTER) return;
-  view.asked = { question, at: Date.now() };
-  view.component.setTriggerValue("have", have);
+  if (view.question === question) return;
+  stopAsking(view);
+  view.question = question;
+  const ask = () => {
+    view.component.setTriggerValue("have", have);
+    view.asking = setTimeout(ask, ASK_AGAIN_AFTER);
+  };
+  ask();
+}
+
+function stopAsking(view) {
+  clearTimeout(view.asking);
+  view.question = null;
 }
 
 /** Asks for the full record of a place, unless it is here. */
