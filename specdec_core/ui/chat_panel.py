@@ -29,8 +29,7 @@ def chat(state: Session) -> None:
         return
     with st.container(key="chat_more", horizontal=True, vertical_alignment="center", gap="small"):
         if _has_template(state):
-            session.revive("chat")
-            st.toggle("Chat", key=session.key("chat"), help=_CHAT_HELP)
+            st.toggle("Chat", help=_CHAT_HELP, **session.now_and_then("chat"))
         chatting = is_chat(state)
         with st.popover("System, stop texts" if chatting else "Stop texts", type="tertiary"):
             if chatting:
@@ -39,8 +38,8 @@ def chat(state: Session) -> None:
 
 
 def _text(name: str, label: str, words: str, most: int) -> None:
-    session.revive(name)
-    st.text_area(label, key=session.key(name), height=90, max_chars=most, placeholder="none", help=words)
+    bound = session.now_and_then(name)
+    st.text_area(label, height=90, max_chars=most, placeholder="none", help=words, **bound)
 
 
 def _has_template(state: Session) -> bool:

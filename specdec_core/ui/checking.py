@@ -1,9 +1,10 @@
 """Looking at a pair before it is loaded, in the background: the checklist may have to ask the hub."""
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from specdec_core.models.progress import Meter, Progress
+from specdec_core.models.progress import Cancelled, Meter, Progress
 from specdec_core.models.registry import find_pair
 from specdec_core.ui.background import Work
 from specdec_core.ui.loading import Request, imported
@@ -25,7 +26,7 @@ class Check:
     def __init__(self, request: Request) -> None:
         self.request = request
         self._meter = Meter()
-        self._work = Work("checking a pair", self._look)
+        self._work: Work[Checklist | None] = Work("checking a pair", self._look)
 
     @property
     def done(self) -> bool:
@@ -47,11 +48,11 @@ class Check:
         """How far it is."""
         return self._meter.progress
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Look no further; meant for checks that nobody will see."""
         self._meter.cancel()
 
-    def _look(self) -> "Checklist":
+    def _look(self) -> "Checklist | None":
         models = imported()
-        with _AT_ONCE:
+        with _AT_ONCE, suppress(Cancelled):
             return models.check_pair(find_pair(self.request.pair), meter=self._meter, **self.request.way())

@@ -55,6 +55,7 @@ def panel() -> None:
     if not state.painted:
         _heading("New run")
         return
+    state.panel_news = state.waiting.news(session.request())  # before, so that nothing is missed meanwhile
     st.html(_STYLE)
     _new_run(state)
     _from_next_round(state)
@@ -95,9 +96,10 @@ def _start(state: Session) -> None:
         icon=":material/play_circle:",
         width="stretch",
         disabled=bool(reason),
-        help=reason or None,
         on_click=actions.start,
     )
+    if reason:
+        st.caption(reason)
 
 
 def _not_yet(state: Session) -> str:

@@ -46,6 +46,8 @@ def draft(state: Session) -> None:
     )
     if found.remark:
         notice(found.remark, "alert")
+    if state.live and session.chosen().draft != state.started.draft:
+        st.caption("The run on screen keeps the draft that it was started with; this one acts in a new run.")
     with st.container(key="draft_more", horizontal=True, gap="small"):
         with st.popover("About this draft", type="tertiary"):
             st.html(
@@ -107,9 +109,12 @@ def _option(kind: "DraftKind", option: "Option") -> None:
         st.segmented_control(
             option.title, option.choices, format_func=str.capitalize, required=True, **common
         )
+        return
+    number = type(option.default)
+    low, high, step = (number(each) for each in (option.minimum, option.maximum, option.step))
+    if low == high:
+        st.caption(literal(f"{option.title}: {low}, for this target nothing else."))
     else:
-        number = type(option.default)
-        low, high, step = (number(each) for each in (option.minimum, option.maximum, option.step))
         st.slider(option.title, low, high, step=step, **common)
 
 

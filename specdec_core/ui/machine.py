@@ -1,7 +1,5 @@
 """The badge that says what is on screen and where it was timed; it also watches work in progress."""
 
-from collections.abc import Hashable
-
 import streamlit as st
 
 from specdec_core.ui import actions, browser, session
@@ -30,36 +28,41 @@ def _look() -> None:
     state = session.current()
     if not state.painted:
         actions.settle()  # the view should have asked for it long ago
+    parts = ["panel"] if _panel_is_behind(state) else []
     if state.mode != "paused":
-        actions.redraw("badge", "charts")
-    loaded, measured = _news(state)
-    if measured != state.news[1]:
-        actions.redraw("badge", "round", "charts")
-    actions.redraw("badge", *([] if loaded == state.news[0] else ["panel"]))
+        parts.append("charts")
+    elif _news(state) != state.news:
+        parts += ["round", "charts"]
+    actions.redraw("badge", *parts)
 
 
 def _patience(state: Session) -> float | None:
     """How long the browser should wait before it asks again."""
     if not state.painted:
         return _NOT_PAINTED
-    if state.waiting.busy(session.request()):
+    if state.waiting.busy(session.request()) or _panel_is_behind(state):
         return _LOADING
     if state.mode != "paused":
         return _GOING
     return _MEASURING if state.timing and state.timing.working else None
 
 
-def _news(state: Session) -> tuple[Hashable, tuple]:
-    """What changes by itself while the visitor looks at the page: what is on its way, and the rest.
+def _panel_is_behind(state: Session) -> bool:
+    """Whether something that the side panel shows has moved on since it was drawn."""
+    return state.waiting.news(session.request()) != state.panel_news
 
-    The rest is what has been measured, and the theme, on which the colours of charts depend.
+
+def _news(state: Session) -> tuple:
+    """What changes by itself while the visitor looks at the page, besides what the side panel shows.
+
+    That is what has been measured, and the theme, on which the colours of charts depend.
     """
     timing, trace = state.timing, state.trace
     trouble = timing.trouble if timing else ""
     # A replay in progress would have the page redrawn all the time.
     replayed = None if timing and timing.working else len(trace.replay)
     timed = trace.costs is not None, id(trace.baseline)
-    return state.waiting.news(session.request()), (timed, replayed, trouble, st.context.theme.type)
+    return timed, replayed, trouble, st.context.theme.type
 
 
 def _texts(state: Session) -> list[str]:

@@ -67,12 +67,12 @@ def _ask(state: Session, wanted: Request) -> None:
     if check is None:
         st.button("Check this pair", key="check_pair", width="stretch", on_click=_check, args=(wanted,))
         return
-    refusal = None
+    refused = False
     if not check.done:
         progress.show(check.progress)
     elif check.found:
         st.html(cards.checklist(check.found))
-        refusal = check.found.refusal
+        refused = check.found.refusal is not None
     else:
         notice(check.trouble, "alert")
     to_fetch = check.found.to_fetch if check.found else 0
@@ -81,8 +81,7 @@ def _ask(state: Session, wanted: Request) -> None:
         key="load_pair",
         type="primary",
         width="stretch",
-        disabled=not check.done or refusal is not None,
-        help=literal(f"{refusal.reason} {refusal.advice}") if refusal else None,
+        disabled=not check.done or refused,
         on_click=_load,
         args=(wanted,),
     )
@@ -103,28 +102,20 @@ def _way() -> None:
     if not found:
         st.caption("The devices of this machine are known once torch has been imported, in a few seconds.")
         return
-    for name in ("device", "dtype"):
-        session.revive(name)
-    titles = {hardware.BY_ITSELF: f"{_LEFT_TO_IT}: {found[0].title}"} | {
-        each.name: each.title for each in found
-    }
-    st.selectbox(
-        "Device",
-        tuple(titles),
-        format_func=titles.get,
-        key=session.key("device"),
-        on_change=actions.choose_pair,
-    )
-    named = {each.name: each for each in found}
-    dtypes = named.get(session.request().device, found[0]).dtypes
-    if st.session_state[session.key("dtype")] not in dtypes:
+    automatic = f"{_LEFT_TO_IT}: {found[0].title}"
+    titles = {hardware.BY_ITSELF: automatic} | {each.name: each.title for each in found}
+    bound = session.now_and_then("device", actions.choose_pair)
+    st.selectbox("Device", tuple(titles), format_func=titles.get, **bound)
+    device = session.request().device
+    formats = next((each.dtypes for each in found if each.name == device), found[0].dtypes)
+    usual = session.spec(session.request().pair).dtype or formats[0]
+    if session.value_of("dtype") not in formats:
         session.put("dtype", hardware.BY_ITSELF)
     st.selectbox(
         "Number format of the weights",
-        (hardware.BY_ITSELF, *dtypes),
-        format_func=lambda name: name or f"{_LEFT_TO_IT}: {dtypes[0]}",
-        key=session.key("dtype"),
-        on_change=actions.choose_pair,
+        (hardware.BY_ITSELF, *formats),
+        format_func=lambda name: name or f"{_LEFT_TO_IT}: {usual}",
+        **session.now_and_then("dtype", actions.choose_pair),
     )
 
 
@@ -167,7 +158,7 @@ def _use(source: str, target: str, draft: str) -> None:
         session.add_pair(offer.put_together(source, target, draft))
         state.pair_trouble = ""
         st.session_state[_OWN] = False
-        state.waiting.begin(session.request())
+        state.waiting.check(session.request())
     except PairError as error:
         state.pair_trouble = str(error)
     actions.redraw("panel", "badge")

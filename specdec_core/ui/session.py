@@ -4,9 +4,10 @@
 shown is derived from its trace and cursor.
 """
 
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
@@ -67,6 +68,7 @@ class Session:
         last_tick: when Play or Run to end last went on.
         painted: the browser has drawn the round, so what takes longer no longer delays it.
         news: what the badge knew when it was last drawn.
+        panel_news: what was on its way when the side panel was last drawn.
         owed: parts of the page that have still to be drawn anew.
     """
 
@@ -87,6 +89,7 @@ class Session:
     last_tick: float = 0.0
     painted: bool = False
     news: tuple = ()
+    panel_news: Hashable = None
     owed: set[str] = field(default_factory=set)
 
     @property
@@ -182,8 +185,8 @@ def chosen() -> Settings:
 
 
 def value_of(name: str) -> object:
-    """The value of a control, or the one it last had where it is not on screen; None if it never had one."""
-    return st.session_state.get(key(name), st.session_state.get(_KEPT, {}).get(name))
+    """The value of a setting; None before the page was opened."""
+    return st.session_state.get(key(name))
 
 
 def request() -> Request:
@@ -194,7 +197,7 @@ def request() -> Request:
 
 def single_keys() -> bool:
     """Whether the visitor wants single keys to press buttons."""
-    return bool(value_of("single_keys"))
+    return bool(st.session_state.get(key("single_keys"), True))
 
 
 def restore() -> None:
@@ -212,10 +215,25 @@ def restore() -> None:
         put(name, value)
 
 
-def revive(name: str) -> None:
-    """Give a control that was not on screen the value it last had; must come before it is drawn."""
-    if key(name) not in st.session_state:
-        put(name, value_of(name))
+def now_and_then(name: str, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """Key and callback of a control that is not always on screen; must come before it is drawn.
+
+    Of a control that is not drawn Streamlit forgets the value, so the control only lends its key.
+
+    Args:
+        name: of the setting.
+        then: what else to do when it has changed.
+    """
+    shown = f"shown_{name}"
+    # Not each time: a value set while the visitor is typing would take the typed text away.
+    if st.session_state.get(shown) != value_of(name):
+        st.session_state[shown] = value_of(name)
+    return {"key": shown, "on_change": _take, "args": (name, then)}
+
+
+def _take(name: str, then: Callable[[], None]) -> None:
+    put(name, st.session_state[f"shown_{name}"])
+    then()
 
 
 def put(name: str, value: object) -> None:

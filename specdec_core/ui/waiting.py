@@ -1,10 +1,12 @@
 """What one visitor is waiting for: checklists, pairs on their way, drafts that are being prepared."""
 
-from collections.abc import Hashable
+import weakref
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from specdec_core.models.progress import Progress
+from specdec_core.models.registry import PAIRS
 from specdec_core.ui.checking import Check
 from specdec_core.ui.loading import Loading, Request, torch_is_there
 from specdec_core.ui.preparing import Preparing
@@ -12,6 +14,8 @@ from specdec_core.ui.preparing import Preparing
 if TYPE_CHECKING:
     from specdec_core.experiments.drafts import DraftKind
     from specdec_core.models.pair import Pair
+
+K, T = TypeVar("K", bound=Hashable), TypeVar("T")
 
 KEPT = 8
 """Checklists and loadings that a visitor may come back to."""
@@ -31,6 +35,10 @@ class Waiting:
     checks: dict[Request, Check] = field(default_factory=dict)
     drafts: dict[tuple[Request, str], Preparing] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # A visitor who has gone waits for nothing; what others wait for goes on.
+        weakref.finalize(self, _give_up, self.loadings, self.checks, self.drafts).atexit = False
+
     def loading(self, request: Request) -> Loading:
         """The loading of a pair; begun by itself only if the pair ships with the app."""
         if request not in self.loadings:
@@ -38,15 +46,18 @@ class Waiting:
         return self.loadings[request]
 
     def begin(self, request: Request) -> None:
-        """Do what may be done without being asked: load a pair that ships, look at another one."""
+        """Do what may be done without being asked: load a pair that ships, look at another preset.
+
+        A link may name any two models, so those are not even looked at before the visitor asks.
+        """
         self.loading(request).begin()
-        if self.loading(request).to_be_asked and request not in self.checks:
+        if self.loading(request).to_be_asked and request.pair in PAIRS and request not in self.checks:
             self.check(request)
 
     def check(self, request: Request) -> None:
         """Look at a pair, anew if there is a checklist already."""
         if old := self.checks.pop(request, None):
-            old.stop()
+            old.cancel()
         _keep(self.checks, request, Check(request), lambda old: False)
 
     def ask(self, request: Request) -> None:
@@ -102,7 +113,18 @@ def _moved(now: Progress) -> Hashable:
     return now.stage, now.bytes_done, round(now.seconds)
 
 
-def _keep(kept: dict, key: object, item: object, busy) -> None:
+def _keep(kept: dict[K, T], key: K, item: T, busy: Callable[[T], bool]) -> None:
+    """Add an item; the oldest that is not busy goes if there are too many."""
     kept[key] = item
-    for old in [each for each in kept if each != key and not busy(kept[each])][: max(0, len(kept) - KEPT)]:
-        del kept[old]
+    idle = [each for each, old in kept.items() if each != key and not busy(old)]
+    for each in idle[: max(0, len(kept) - KEPT)]:
+        del kept[each]
+
+
+def _give_up(
+    loadings: dict[Request, Loading],
+    checks: dict[Request, Check],
+    drafts: dict[tuple[Request, str], Preparing],
+) -> None:
+    for work in (*loadings.values(), *checks.values(), *drafts.values()):
+        work.cancel()

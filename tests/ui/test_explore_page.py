@@ -300,18 +300,18 @@ def test_a_link_to_a_draft_that_there_is_not_is_answered(app, draft, words):
 
 
 def test_a_message_is_framed_by_the_chat_template_with_its_system_prompt(app, tiny_pair, monkeypatch):
-    assert not [toggle for toggle in app.toggle if toggle.key == "set_chat"]
+    assert not [toggle for toggle in app.toggle if toggle.key == "shown_chat"]
     template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[me]"
     monkeypatch.setattr(tiny_pair.tokenizer, "chat_template", template)
     app.run()
-    app.text_area(key="set_system").set_value("brief")
-    app.text_area(key="set_stop").set_value("\\n\\n\nThe end").run()
+    app.text_area(key="shown_system").set_value("brief")
+    app.text_area(key="shown_stop").set_value("\\n\\n\nThe end").run()
     framing = click(app, "run_live").trace.framing
     assert framing == Framing(chat=True, system="brief", stop_strings=("\n\n", "The end"))
-    app.toggle(key="set_chat").set_value(False).run()
+    app.toggle(key="shown_chat").set_value(False).run()
     assert click(app, "run_live").trace.framing == Framing(stop_strings=("\n\n", "The end"))
-    app.toggle(key="set_chat").set_value(True).run()
-    assert app.text_area(key="set_system").value == "brief"
+    app.toggle(key="shown_chat").set_value(True).run()
+    assert app.text_area(key="shown_system").value == "brief"
 
 
 @pytest.fixture

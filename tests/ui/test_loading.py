@@ -1,5 +1,6 @@
 """A pair is loaded in the background; one that does not ship with the app only when a visitor asks."""
 
+import gc
 import threading
 
 import pytest
@@ -141,6 +142,23 @@ def test_what_is_loaded_differs_by_device_and_number_format(serve):
     for request in (SHIPS, SHIPS._replace(dtype="bfloat16"), SHIPS):
         waiting.pair(request)
     assert models.asked == 2
+
+
+def test_what_nobody_waits_for_any_more_is_given_up(serve):
+    models, waiting = serve(), Waiting()
+    models.slow.set()
+    waiting.ask(HUGE)
+    work = waiting.loading(HUGE)._work
+    del waiting
+    gc.collect()
+    assert work.wait(20) and models.cancelled
+
+
+def test_a_pair_that_a_link_has_put_together_is_not_even_looked_at(serve):
+    serve()
+    waiting, own = Waiting(), Request("hub:a/b<-hub:a/c")
+    waiting.begin(own)
+    assert waiting.loading(own).to_be_asked and not waiting.checks and not waiting.busy(own)
 
 
 def test_a_visitor_who_tries_many_pairs_keeps_few(serve):
