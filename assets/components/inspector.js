@@ -4,6 +4,12 @@ const LOG_FLOOR = 1e-4;
 const LINEAR_ENDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1];
 const LOG_TICKS = [[1e-4, "0.01 %"], [1e-3, ""], [1e-2, "1 %"], [1e-1, ""], [1, "100 %"]];
 
+const LEFT_OVER =
+  "What the target gives its tokens beyond what the draft gave them, (p − q)₊, made to sum to 1. " +
+  "The token that stands in for a rejected draft is drawn from it.";
+const WHOLE = "All tokens side by side, each as wide as its probability under the target.";
+const DICE = "A random number from 0 to 1: the token under the arrow is the one drawn.";
+
 function makeInspectorPanel(view) {
   view.inspector = make("section", "panel inspector", null, { "aria-label": "One place in detail" });
   view.scale = "linear";
@@ -149,14 +155,15 @@ function drawStrip(view, round, index, { strip, top }) {
   const dart = make("span", "dart", null, { "aria-hidden": "true" });
   dart.style.left = share(strip.u);
   bar.append(dart);
-  const name = strip.residual ? "left over by the target, stretched to 1" : "the target's law";
-  return fill(make("div", "draw"), stripHead(name, strip), bar);
+  return fill(make("div", "draw"), stripHead(strip), bar);
 }
 
-function stripHead(name, strip) {
+function stripHead(strip) {
+  const name = strip.residual ? "left over by the target, stretched to 1" : "the target's whole distribution";
+  const dice = `${strip.residual ? "second dice" : "dice"} ${strip.us}`;
   return fill(
     make("div", "strip-head"),
-    make("span", "by-target", name),
-    make("span", "", `${strip.residual ? "second dice" : "dice"} ${strip.us}`),
+    make("span", "by-target", name, { title: strip.residual ? LEFT_OVER : WHOLE }),
+    make("span", "", dice, { title: DICE }),
   );
 }

@@ -8,7 +8,6 @@ token of the baseline) at a time and never across a call of the user interface.
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +17,7 @@ import numpy as np
 
 from specdec_core.decoding.checks import ModelFailure
 from specdec_core.decoding.decoder import Decoder, RunEnded
-from specdec_core.decoding.record import NoRecorder, Recorder
+from specdec_core.decoding.record import Recorder
 from specdec_core.decoding.types import (
     Round,
     RoundFlags,
@@ -33,7 +32,7 @@ from specdec_core.experiments.alone import Alone, merged
 from specdec_core.experiments.costs import measure_costs
 from specdec_core.experiments.drafts import DraftSettings, default_draft, make_drafter
 from specdec_core.experiments.idle import IdleCaches
-from specdec_core.experiments.replay import Replay
+from specdec_core.experiments.replay import Replay, run_warm
 from specdec_core.models.pair import Pair
 from specdec_core.models.prompt import clean
 from specdec_core.text.chat import as_chat
@@ -154,8 +153,7 @@ class LiveRun:
         Args:
             settings: draft length and sampling from this round on.
             single: a person stepped this round on its own, so its times measure no speed.
-            warm_up: make a round of no consequence just before, untimed: after a pause the processor's
-                caches and clocks are cold, and a round takes some 15 % longer (measured).
+            warm_up: make a round of no consequence just before, untimed, since a pause has cooled the device.
             index: number of the round that is wanted. If another script has made it
                 meanwhile, it is returned and none is made.
             timeout: most seconds to wait for the device.
@@ -296,7 +294,7 @@ class LiveRun:
         """One round on the device, flagged with the circumstances in which it was made."""
         with self.pair.runner.turn(timeout) as turn:
             if warm_up:
-                self._warm_up(settings)
+                run_warm(self.pair, self.run, self.draft, settings)
             cold = self.pair.count_round() or self._rested
             try:
                 item = decoder.step(settings, replace(flags, cold=cold))
@@ -305,15 +303,6 @@ class LiveRun:
                 self._decoder, self.failure = None, _failure(error)
                 raise
             return replace(item, flags=replace(item.flags, contended=turn.contended))
-
-    def _warm_up(self, settings: RoundSettings) -> None:
-        """A round on the end of the prompt, by caches of its own; what comes of it is forgotten."""
-        run = replace(self.run, prompt_ids=self.run.prompt_ids[-2:])
-        drafter = make_drafter(self.pair, self.draft)
-        with suppress(ModelFailure):
-            decoder = Decoder(self.pair.target(), drafter, run, NoRecorder(), clock=self.pair.clock)
-            decoder.prefill()
-            decoder.step(settings)
 
     def _ending(self) -> str:
         """Why there is no further round, in words."""

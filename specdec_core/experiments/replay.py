@@ -1,13 +1,15 @@
 """The rounds of a run once more, in turns with the target alone, for the times of both."""
 
 import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
+from specdec_core.decoding.checks import ModelFailure
 from specdec_core.decoding.decoder import Decoder
 from specdec_core.decoding.record import NoRecorder
-from specdec_core.decoding.types import Round, RoundTimes, RunSettings, Sampling, Stop
+from specdec_core.decoding.types import Round, RoundSettings, RoundTimes, RunSettings, Sampling, Stop
 from specdec_core.experiments.alone import Alone
 from specdec_core.experiments.drafts import DraftSettings, make_drafter
 from specdec_core.models.pair import Pair
@@ -91,3 +93,17 @@ class Replay:
             ids, seconds = found.ids[: self.tokens], found.seconds[: self.tokens]
             found = replace(found, ids=ids, seconds=seconds, contended=False)
         return (found, whole) if len(found.ids) else None
+
+
+def run_warm(pair: Pair, run: RunSettings, draft: DraftSettings, settings: RoundSettings) -> None:
+    """A round on the end of a run's prompt, by caches of its own; what comes of it is forgotten.
+
+    After a pause the processor's caches and clocks are cold: measured, a round takes some 15 % longer
+    than one in a row, and as long as that after a warm-up. The device must be held.
+    """
+    short = replace(run, prompt_ids=run.prompt_ids[-2:])
+    with suppress(ModelFailure):
+        drafter = make_drafter(pair, draft)
+        decoder = Decoder(pair.target(), drafter, short, NoRecorder(), clock=pair.clock)
+        decoder.prefill()
+        decoder.step(settings)

@@ -17,6 +17,7 @@ needed.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -65,8 +66,9 @@ class Counts:
         return self.rounds
 
 
+@lru_cache(maxsize=8)
 def counts(trace: Trace, upto: int | None = None) -> Counts:
-    """Count the verdicts and sources of the first ``upto`` rounds."""
+    """Count the verdicts and sources of the first ``upto`` rounds; the last few counts are remembered."""
     rounds = trace.rounds[:upto]
     verdicts = np.bincount(_joined([item.verdicts for item in rounds]), minlength=len(Verdict))
     sources = np.bincount(_joined([item.sources for item in rounds]), minlength=len(Source))

@@ -7,6 +7,7 @@ in no speed. All of it holds for one machine, one number format and batch size 1
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -52,8 +53,9 @@ class Latency:
         return self.draft + self.verify + self.sample + self.other
 
 
+@lru_cache(maxsize=8)
 def latency(trace: Trace, upto: int | None = None) -> Latency:
-    """The times of the first ``upto`` rounds."""
+    """The times of the first ``upto`` rounds; the last few are remembered, as many figures ask for them."""
     count = len(trace.rounds[:upto])
     found = [times_of(trace, index) for index in range(count)]
     times = [each for each, _ in found]

@@ -136,7 +136,7 @@ def _note(trace: Trace, item: Round, place: int) -> str:
         return f"The target's most probable token here is {own}."
     if place == len(item.drafted):
         lands = "lands" if Source.BONUS in item.sources else "would land"
-        return f"The target's whole distribution is the law here: {u} {lands} on {own}."
+        return f"The target draws from its whole distribution here: {u} {lands} on {own}."
     if rule_of(trace, item) == RuleName.EXACT_MATCH:
         chance = f"Two independent draws agree here with chance {full.expected[place]:.2f}, Σ p·q."
         return f"{chance} The target draws from its whole distribution: {u} lands on {own}."

@@ -119,13 +119,17 @@ def _costs(trace: Trace, gamma: int) -> Figure:
     return Figure(
         "cost, in tokens of the target alone",
         (
-            (f"{costs.c:.2f}" if costs else NOTHING, "draft step c"),
-            (f"{costs.verify_cost(gamma):.2f}" if costs else NOTHING, f"verifying v({gamma})"),
+            (f"{costs.c:.2f}" if costs else NOTHING, "draft step"),
+            (f"{costs.verify_cost(gamma):.2f}" if costs else NOTHING, _checking(gamma)),
         ),
         "c: time of one draft step / of one token of plain decoding. v(γ): time of a target pass over γ + 1 "
         "tokens with its tests and its draw / of the same one token. Medians measured on this machine. "
         f"{trace.conditions}.",
     )
+
+
+def _checking(gamma: int) -> str:
+    return f"checking {gamma}" if gamma else "a pass alone"
 
 
 def _percent(part: int, whole: int) -> str:

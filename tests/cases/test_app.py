@@ -9,8 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from specdec_core.models.loading import load_spec
 from specdec_core.traces import json_codec
-from specdec_core.ui import actions, jobs
+from specdec_core.ui import jobs, loading
 from specdec_core.ui.settings import MAX_GAMMA, MAX_SEED, MAX_TOKENS, NAMES, cleaned
+from specdec_core.ui.waiting import Waiting
 from tests.models.tiny import pair_spec
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,9 @@ def tiny_pair(tmp_path_factory):
 @pytest.fixture
 def opened(tiny_pair, monkeypatch):
     """Opens the app with these query parameters, on a tiny pair, without background measurements."""
-    monkeypatch.setattr(actions, "pair", lambda key: tiny_pair)
+    monkeypatch.setattr(Waiting, "pair", lambda self, request: tiny_pair)
+    monkeypatch.setattr(loading.Loading, "held", tiny_pair)
+    monkeypatch.setattr(loading.Loading, "begin", lambda self: None)
     monkeypatch.setattr(jobs.Timing, "_work_on", lambda self: None)
 
     def open_(**query):
