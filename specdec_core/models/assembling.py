@@ -155,7 +155,8 @@ def _read(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
 
 def _compiled(model: LoadedModel, meter: Meter) -> CompiledSteps:
     """The model's passes, compiled and tried out."""
-    opaque(model.module)
+    if model.passes is model.module:
+        opaque(model.module)  # a lean model has layers of its own
     steps = CompiledSteps(model.passes, model.info.name)
     steps.compile(meter)
     try_out(model.info.name, CompiledModel(steps, model.laws_on), model.module.dtype)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import torch
-from accelerate import infer_auto_device_map
 from transformers import AutoModelForCausalLM, PreTrainedConfig
 
 from specdec_core.models.errors import PairError
@@ -41,6 +40,8 @@ def placement(config: PreTrainedConfig, dtype: torch.dtype, free: Mapping[int, i
     holders = [gpu for gpu, count in room.items() if needed <= count]
     if holders:
         return {"": holders[0]}
+    from accelerate import infer_auto_device_map  # only now: few machines need it, and it takes its time
+
     found = infer_auto_device_map(module, max_memory=room, no_split_module_classes=_whole(module))
     if set(found.values()) - set(free):
         gibs = sum(room.values()) / (1 << 30)
