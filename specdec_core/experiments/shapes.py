@@ -15,6 +15,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from specdec_core.decoding.cache import CachedModel
 from specdec_core.decoding.rules import Rule, target_law
 from specdec_core.decoding.types import RuleName
+from specdec_core.models.machine import law_device
 from specdec_core.models.packed import pack_linears
 
 CONTEXT = 2048
@@ -111,7 +112,7 @@ def random_llama(shape: Shape, vocab_size: int, device: torch.device, dtype: tor
 
 def sequence(shape: Shape, vocab_size: int, device: torch.device, dtype: torch.dtype) -> CachedModel:
     """A model of that shape with an empty cache."""
-    return CachedModel(random_llama(shape, vocab_size, device, dtype))
+    return CachedModel(random_llama(shape, vocab_size, device, dtype), law_device(device))
 
 
 def forced(acceptance: float) -> Rule:

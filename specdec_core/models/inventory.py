@@ -31,7 +31,7 @@ LIBRARIES = {
     "tokenizers": "",
     "safetensors": "",
     "huggingface_hub": "models from the hub cannot be fetched",
-    "accelerate": "GGUF files cannot be opened",
+    "accelerate": "GGUF files cannot be opened, and no model can be spread over several GPUs",
     "gguf": "GGUF files cannot be opened",
     "streamlit": "the app cannot start; the command line works",
     "pip": "packages with models cannot be fetched",
