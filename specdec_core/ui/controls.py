@@ -108,7 +108,7 @@ def _not_yet(state: Session) -> str:
     loading = state.waiting.loading(wanted)
     if loading.to_be_asked:
         return NOT_ASKED
-    return ON_ITS_WAY if loading.on_its_way and not wanted.ships else ""
+    return ON_ITS_WAY if loading.on_its_way and not wanted.by_itself else ""
 
 
 def _prompt(state: Session) -> None:

@@ -42,8 +42,22 @@ def devices() -> tuple[Device, ...]:
 
 def known(device: str, dtype: str) -> tuple[str, str]:
     """Device and number format if this machine has them, else "" for those that it has not."""
+    if not (device or dtype):
+        return BY_ITSELF, BY_ITSELF
     named = {each.name: each for each in devices()}
     if device not in named:
         device = BY_ITSELF
     offered = named[device].dtypes if device else next(iter(devices()), Device("", "", ())).dtypes
     return device, dtype if dtype in offered else BY_ITSELF
+
+
+def why_not_compiled(device: str) -> str:
+    """Why passes on a device cannot be compiled here, as a sentence, or ""; the default device for ""."""
+    if not torch_is_there():
+        return "Whether passes can be compiled is known once torch has been imported."
+    import torch
+
+    from specdec_core.models.compiled import cannot_compile
+    from specdec_core.models.machine import default_device
+
+    return cannot_compile(torch.device(device) if device else default_device()) or ""

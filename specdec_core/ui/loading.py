@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from specdec_core.models import loading as models
     from specdec_core.models.pair import Pair
 
-NOT_ASKED = "This pair does not come with the app, so it waits to be asked for: press “Load this pair”."
+NOT_ASKED = "This pair is loaded when you ask for it: press “Load this pair”."
 ON_ITS_WAY = "This pair is still being loaded; its progress stands beside its name."
 
 POLL = 0.1
@@ -46,20 +46,25 @@ class Request(NamedTuple):
     Attributes:
         pair: key of the pair, as ``models.registry.find_pair`` reads it.
         device, dtype: where and how it runs, as torch writes them; "" for the default.
+        compiled: whether its passes are compiled first, which takes minutes.
     """
 
     pair: str
     device: str = ""
     dtype: str = ""
+    compiled: bool = False
 
     @property
-    def ships(self) -> bool:
-        """Whether all models of the pair come with the app, so that loading it fetches nothing.
+    def by_itself(self) -> bool:
+        """Whether it may be loaded without being asked for: it comes with the app and takes seconds.
 
-        >>> Request("embedded").ships, Request("qwen3-8b").ships, Request("no such pair").ships
-        (True, False, False)
+        >>> Request("embedded").by_itself, Request("embedded", compiled=True).by_itself
+        (True, False)
+        >>> Request("qwen3-8b").by_itself, Request("no such pair").by_itself
+        (False, False)
         """
-        return self.pair in PAIRS and all(model.shipped for model in PAIRS[self.pair].models)
+        known = PAIRS.get(self.pair)
+        return known is not None and all(model.shipped for model in known.models) and not self.compiled
 
     def way(self) -> dict[str, object]:
         """Device and number format as ``models.loading`` takes them. Imports torch."""
@@ -84,7 +89,7 @@ class Loading:
 
     def begin(self) -> None:
         """Start loading, unless it has been started or is to be asked for first."""
-        if self.request.ships:
+        if self.request.by_itself:
             self.ask()
 
     def ask(self) -> None:
@@ -109,7 +114,7 @@ class Loading:
     @property
     def to_be_asked(self) -> bool:
         """Whether nothing happens before the visitor asks for the pair."""
-        return not self.request.ships and (self._work is None or self.over)
+        return not self.request.by_itself and (self._work is None or self.over)
 
     @property
     def held(self) -> "Pair | None":
@@ -134,7 +139,7 @@ class Loading:
         return Progress("waking up torch", seconds=self._work.seconds if self._work else 0.0)
 
     def pair(self) -> "Pair":
-        """The pair; waits for one that ships with the app, which is a matter of seconds.
+        """The pair; waits for one that is loaded by itself, which is a matter of seconds.
 
         Raises:
             PairUnavailable: it could not be loaded, is not there yet, or has to be asked for first.
@@ -142,7 +147,7 @@ class Loading:
         if self.to_be_asked:
             raise PairUnavailable(self.trouble or NOT_ASKED)
         self.ask()
-        if self.on_its_way and not self.request.ships:
+        if self.on_its_way and not self.request.by_itself:
             raise PairUnavailable(ON_ITS_WAY)
         self._work.wait()
         if (held := self.held) is None:
@@ -151,7 +156,9 @@ class Loading:
 
     def _load(self) -> None:
         models = imported()
-        self._models = begun = models.begin(find_pair(self.request.pair), **self.request.way())
+        self._models = begun = models.begin(
+            find_pair(self.request.pair), compiled=self.request.compiled, **self.request.way()
+        )
         there = begun.done
         while not (begun.done or self._cancelled.wait(POLL)):
             pass

@@ -40,7 +40,7 @@ PARTS = ("round", "panel", "badge", "charts")
 TYPED = ("seed", "max_tokens")
 """Numbers that are typed as text, so that whatever is typed can be answered."""
 
-OWN = {"device": "", "dtype": "", "single_keys": True}
+OWN = {"device": "", "dtype": "", "compiled": False, "single_keys": True}
 """Controls that belong to this machine or this visitor, not to a run: no link carries them."""
 
 _STATE, _KEPT = "explore", "explore_controls"
@@ -190,9 +190,10 @@ def value_of(name: str) -> object:
 
 
 def request() -> Request:
-    """The pair that is chosen, with device and number format."""
+    """The pair that is chosen, and how it shall run."""
     device, dtype = hardware.known(*(str(value_of(name) or "") for name in ("device", "dtype")))
-    return Request(chosen().pair, device, dtype)
+    compiled = bool(value_of("compiled")) and not hardware.why_not_compiled(device)
+    return Request(chosen().pair, device, dtype, compiled)
 
 
 def single_keys() -> bool:

@@ -72,7 +72,7 @@ class Waiting:
         Raises:
             PairUnavailable: it could not be loaded, is not there yet, or has to be asked for first.
         """
-        if request.ships and self.loading(request).over:
+        if request.by_itself and self.loading(request).over:
             del self.loadings[request]
         return self.loading(request).pair()
 

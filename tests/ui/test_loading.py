@@ -21,7 +21,7 @@ class _Models:
         self.refusals, self.asked, self.cancelled = list(refusals), 0, 0
         self.slow, self.gone = threading.Event(), threading.Event()
 
-    def begin(self, spec, device, dtype):
+    def begin(self, spec, device, dtype, compiled):
         self.asked += 1
         self.gone.clear()
         return _Begun(self, self.refusals.pop(0) if self.refusals else None)
@@ -142,6 +142,7 @@ def test_what_is_loaded_differs_by_device_and_number_format(serve):
     for request in (SHIPS, SHIPS._replace(dtype="bfloat16"), SHIPS):
         waiting.pair(request)
     assert models.asked == 2
+    assert waiting.loading(SHIPS._replace(compiled=True)).to_be_asked, "compiling takes minutes"
 
 
 def test_what_nobody_waits_for_any_more_is_given_up(serve):
