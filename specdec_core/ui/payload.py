@@ -218,7 +218,7 @@ def _flag_words(item: Round) -> str | None:
     reasons = {
         "stepped singly": item.flags.single,
         "still warming up": item.flags.cold,
-        "device shared with another run": item.flags.contended,
+        "device shared meanwhile": item.flags.contended,
     }
     found = [reason for reason, holds in reasons.items() if holds]
     return f"{', '.join(found)}: not counted in speeds" if found else None
