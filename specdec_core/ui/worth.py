@@ -31,7 +31,9 @@ def sentence(trace: Trace, upto: int | None = None) -> str:
     pays = metrics.break_even(trace, upto)
     if pays is None or pays.places.tested[0] < LEAST_TESTED:
         return ""
-    return _never(pays, trace.costs.c) if pays.best == 0 else _too_long(pays, asked[-1].settings.gamma)
+    if pays.best == 0:
+        return _never(pays, trace.costs.c)
+    return _at_its_best(pays) or _too_long(pays, asked[-1].settings.gamma)
 
 
 def _never(pays: BreakEven, c: float) -> str:
@@ -46,6 +48,16 @@ def _never(pays: BreakEven, c: float) -> str:
     if price >= 1:
         return f"{cost}, so not even one that is always kept would pay; {kept} were kept."
     return f"{cost}, so it would have to be kept in more than {_percent(price)} of tests; it was in {kept}."
+
+
+def _at_its_best(pays: BreakEven) -> str:
+    """Even the best draft length is slower than plain decoding; "" if it is not."""
+    if pays.speedups[pays.best] >= 1:
+        return ""
+    return (
+        f"Drafting does not pay here: even at its best length, γ = {pays.best}, a round gives "
+        f"{pays.tokens[pays.best]:.2f} tokens in the time of {pays.costs[pays.best]:.2f} plain ones."
+    )
 
 
 def _too_long(pays: BreakEven, gamma: int) -> str:

@@ -364,3 +364,31 @@ def test_a_public_server_offers_what_it_allows_and_says_so(monkeypatch):
     assert len(test.selectbox(key="set_pair").options) == 4
     assert "no pair “qwen3-8b”" in shown(test)
     assert any("HuggingFaceTB" in caption.value for caption in test.caption)
+
+
+def test_a_model_of_ones_own_that_is_none_is_answered(asked):
+    test = opened(AppTest.from_file(str(APP), default_timeout=60))
+    test.session_state["own_models"] = True
+    test.run()
+    test.text_input(key="own_target_hub").set_value("../<b>").run()
+    click(test, "own_pair")
+    assert "&#x27;../&lt;b&gt;&#x27; is no hub id" in shown(test) and asked == []
+    assert test.selectbox(key="set_pair").value == "embedded"
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        ("hub:a/b<-hub:a/c", None),
+        ("hub:../x", "is no hub id"),
+        ("folder:secret", "SPECDEC_MODELS_DIR is not set"),
+    ],
+)
+def test_a_link_to_two_models_only_offers_them(asked, monkeypatch, pair, words):
+    monkeypatch.delenv("SPECDEC_MODELS_DIR", raising=False)
+    test = AppTest.from_file(str(APP), default_timeout=60)
+    test.query_params["pair"] = pair
+    opened(test)
+    assert asked == [] and not state(test).waiting.checks
+    assert test.selectbox(key="set_pair").value == ("embedded" if words else pair)
+    assert words is None or words in shown(test)

@@ -35,6 +35,13 @@ def test_at_the_price_of_a_whole_token_no_draft_can_pay():
     assert "not even one that is always kept would pay; 20 of 20 were kept" in sentence(run(GOOD, c=1.0))
 
 
+def test_a_best_length_that_is_slower_than_no_drafting_at_all_does_not_pay():
+    costs = replace(make_costs(), plain=0.4 * make_costs().target[0], draft=0.0004)
+    trace = make_trace(["A", "R"] * 10, record=False).with_(costs=costs)
+    assert metrics.break_even(trace).speedups.max() < 1
+    assert "even at its best length, γ = 1, a round gives 1.50 tokens" in sentence(trace)
+
+
 def test_few_tests_are_said_to_be_few():
     assert sentence(run(["AAAA"] * 6 + ["R..."] * 5, c=0.6)).startswith("So far")
 
