@@ -248,6 +248,15 @@ class Round:
         return int(np.count_nonzero(self.verdicts == Verdict.ACCEPTED))
 
     @property
+    def ids(self) -> np.ndarray:
+        """Every token id that the round and its record mention, each once; int [n], rising."""
+        parts = [self.drafted, self.emitted]
+        if self.places is not None:
+            tops = (self.places.top_target, self.places.top_draft, self.places.top_residual)
+            parts += [self.places.replacement, *(top.ids.ravel() for top in tops)]
+        return np.unique(np.concatenate(parts))
+
+    @property
     def tested(self) -> int:
         """How many drafted tokens were accepted or rejected."""
         return int(np.count_nonzero(self.verdicts <= Verdict.REJECTED))

@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
 
-import numpy as np
-
 from specdec_core.decoding.checks import ModelFailure
 from specdec_core.decoding.decoder import Decoder, RunEnded
 from specdec_core.decoding.record import Recorder
@@ -110,18 +108,19 @@ class LiveRun:
                 be had for this pair.
             Busy: the device did not come free in time.
         """
+        # The trace holds the texts that were used, which are such as can be written to a file.
+        prompt, framing = clean(prompt), _clean(framing)
         ids = _encoded(pair, prompt, framing)
         run = RunSettings(ids, rule, seed, branch, max_new_tokens, pair.end_ids)
         stop = stop_at(framing.stop_strings, pair.piece)
         decoder = Decoder(pair.target(), make_drafter(pair, draft), run, recorder, stop, pair.clock)
         with pair.runner.turn(timeout):
             prefill = decoder.prefill()
-        # The trace holds the text that was read, which is one that can also be written to a file.
         trace = Trace(
             pair=pair.info,
             machine=pair.machine,
             run=run,
-            prompt=clean(prompt),
+            prompt=prompt,
             framing=framing,
             pieces=_pieces(pair, run.prompt_ids),
             prefill=prefill,
@@ -170,7 +169,7 @@ class LiveRun:
                 raise RunEnded(self._ending())
             flags = RoundFlags(single=single)
             item = self._make(self._decoder, settings, flags, timeout, warm_up)
-            pieces = _pieces(self.pair, ids_of(item).tolist(), self._trace.pieces)
+            pieces = _pieces(self.pair, item.ids.tolist(), self._trace.pieces)
             with self._changing:
                 self._trace = self._trace.append(item, pieces)
         _idle.used(self)
@@ -318,6 +317,10 @@ class LiveRun:
             self._trace = self._trace.with_(pieces=known, **changes)
 
 
+def _clean(framing: Framing) -> Framing:
+    return Framing(framing.chat, clean(framing.system), tuple(map(clean, framing.stop_strings)))
+
+
 def _encoded(pair: Pair, prompt: str, framing: Framing) -> tuple[int, ...]:
     """The ids of a prompt in its frame."""
     if not framing.chat:
@@ -330,15 +333,6 @@ def _failure(error: Exception) -> str:
     if isinstance(error, ModelFailure):
         return str(error)
     return f"an error in the model ({type(error).__name__})"
-
-
-def ids_of(item: Round) -> np.ndarray:
-    """Every token id that a round's record mentions, each once; int [n], rising."""
-    parts = [item.drafted, item.emitted]
-    if item.places is not None:
-        tops = (item.places.top_target, item.places.top_draft, item.places.top_residual)
-        parts += [item.places.replacement, *(top.ids.ravel() for top in tops)]
-    return np.unique(np.concatenate(parts))
 
 
 def _pieces(

@@ -23,7 +23,7 @@ from specdec_core.models.machine import (
 from specdec_core.models.packed import can_pack
 from specdec_core.models.registry import PAIRS
 from specdec_core.models.sources import on_this_machine
-from specdec_core.models.specs import ModelRef, PairSpec
+from specdec_core.models.specs import ModelRef, PairSpec, in_words
 
 LIBRARIES = {
     "torch": "",
@@ -134,7 +134,7 @@ def _folders(online: bool) -> Iterator[Finding]:
 
 
 def _model(model: ModelRef, online: bool) -> Finding:
-    size = f"{model.parameters / 1e6:,.1f} million parameters, " if model.parameters else ""
+    size = f"{in_words(model.parameters)} parameters, " if model.parameters else ""
     reason = _missing(model, online)
     return Finding(model.name, not reason, size + (reason or on_this_machine(model).source.value))
 

@@ -6,6 +6,17 @@ from pathlib import Path
 from specdec_core.models.packages import Package
 
 
+def in_words(parameters: int) -> str:
+    """A number of parameters as people say it.
+
+    >>> in_words(94_400), in_words(134_515_008), in_words(8_190_735_360)
+    ('0.1 million', '135 million', '8.2 billion')
+    """
+    if parameters >= 1e9:
+        return f"{parameters / 1e9:.1f} billion"
+    return f"{parameters / 1e6:.0f} million" if parameters >= 1e7 else f"{parameters / 1e6:.1f} million"
+
+
 @dataclass(frozen=True)
 class ModelRef:
     """A model that may not be on this machine yet.

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from specdec_core.models.progress import Progress
-from specdec_core.models.specs import ModelRef, PairSpec
+from specdec_core.models.specs import ModelRef, PairSpec, in_words
 
 if TYPE_CHECKING:
     from specdec_core.models.checklist import Checklist, Item
@@ -93,19 +93,8 @@ def size(count: int) -> str:
     return f"{count / MIB:,.0f} MiB" if count < GIB else f"{count / GIB:,.1f} GiB"
 
 
-def count(number: int) -> str:
-    """A number of parameters in words.
-
-    >>> count(94_400), count(134_515_008), count(8_190_735_360)
-    ('0.1 million', '135 million', '8.2 billion')
-    """
-    if number >= 1e9:
-        return f"{number / 1e9:.1f} billion"
-    return f"{number / 1e6:.0f} million" if number >= 1e7 else f"{number / 1e6:.1f} million"
-
-
 def _model(model: ModelRef) -> str:
-    number = f", {count(model.parameters)} parameters" if model.parameters else ""
+    number = f", {in_words(model.parameters)} parameters" if model.parameters else ""
     return f"{model.title}{number}{', terms to accept on the hub' if model.gated else ''}"
 
 

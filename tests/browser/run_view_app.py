@@ -45,7 +45,7 @@ def one_more(trace):
     item = factory.make_round(
         "AAR.", index=len(trace.rounds), start=len(trace.run.prompt_ids) + len(trace.emitted)
     )
-    return trace.append(item, {id_: laws.PIECES[id_] for id_ in laws.ids_of(item)})
+    return trace.append(item, {id_: laws.PIECES[id_] for id_ in item.ids.tolist()})
 
 
 def rested():

@@ -12,13 +12,14 @@ from specdec_core.decoding.decoder import RunEnded
 from specdec_core.decoding.types import EndReason, RoundSettings, Sampling
 from specdec_core.experiments import live as live_module
 from specdec_core.experiments.drafts import DraftSettings
-from specdec_core.experiments.live import LiveRun, ids_of
+from specdec_core.experiments.live import LiveRun
 from specdec_core.experiments.replay import ReplayDiffers
 from specdec_core.models.loading import load_spec
 from specdec_core.models.pair import COLD_ROUNDS
 from specdec_core.models.prompt import PromptError
 from specdec_core.models.runner import Busy
 from specdec_core.text.chat import ChatError
+from specdec_core.traces.json_codec import dumps, loads
 from specdec_core.traces.trace import Framing
 from tests.models.tiny import pair_spec
 
@@ -62,7 +63,7 @@ def test_every_id_of_the_trace_has_its_piece(pair):
     for item in trace.rounds:
         for ids in (item.drafted, item.emitted, item.places.replacement, item.places.top_residual.ids):
             assert all(trace.pieces[int(id_)] == pair.piece(int(id_)) for id_ in ids.ravel())
-        assert set(ids_of(item).tolist()) <= set(trace.pieces)
+        assert set(item.ids.tolist()) <= set(trace.pieces)
 
 
 def test_equal_runs_are_equal_and_another_seed_is_not(pair):
@@ -365,6 +366,13 @@ def test_a_stop_string_ends_the_run_and_its_replay_at_one_token(pair):
     length = next(n for n in range(len(pieces)) if wanted.encode() in b"".join(pieces[:n]))
     assert run.trace.emitted == plain.trace.emitted[:length]
     assert len(list(run.replay())) == len(run.trace.rounds)
+
+
+def test_a_run_with_halves_of_characters_in_its_texts_can_be_written(pair):
+    framing = Framing(stop_strings=("\ud800", "\ud83d\ude00"))
+    run = whole(pair, framing=framing)
+    assert run.trace.framing.stop_strings == ("\ufffd", "😀")
+    assert loads(dumps(run.trace)).framing == run.trace.framing
 
 
 def test_an_empty_stop_string_and_a_chat_without_a_template_are_refused(pair):

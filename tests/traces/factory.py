@@ -153,7 +153,7 @@ def make_trace(
             record=record,
             seed=seed,
         )
-        trace = trace.append(item, {id_: PIECES[id_] for id_ in laws.ids_of(item)})
+        trace = trace.append(item, {id_: PIECES[id_] for id_ in item.ids.tolist()})
     rng = np.random.default_rng(seed)
     return trace.with_(replay=tuple(_times(len(item.drafted), rng) for item in trace.rounds[:replay]))
 

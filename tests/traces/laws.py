@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from specdec_core.decoding.types import TOP, Places, Round, Sampling, TopTokens, Verdict
+from specdec_core.decoding.types import TOP, Places, Sampling, TopTokens, Verdict
 
 WORDS = re.compile(r" ?\w+|<b>|</|[^\w ]")
 TALE = WORDS.findall(
@@ -24,15 +24,6 @@ VOCAB = len(PIECES)
 END_ID = 0
 STORY: tuple[int, ...] = tuple(PIECES.index(word.encode()) for word in TALE)
 PROMPT = STORY[:4]
-
-
-def ids_of(item: Round) -> set[int]:
-    """Every id that appears anywhere in a round."""
-    arrays = [item.drafted, item.emitted]
-    if item.places is not None:
-        tops = (item.places.top_target, item.places.top_draft, item.places.top_residual)
-        arrays += [item.places.replacement, *(top.ids for top in tops)]
-    return {int(id_) for array in arrays for id_ in array.ravel()}
 
 
 def places(
