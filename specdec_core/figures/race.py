@@ -24,7 +24,7 @@ class _Joint:
     @property
     def words(self) -> str:
         run, alone = _ms(self.run), _ms(self.alone)
-        return f"after round {self.round + 1}, {self.tokens} tokens: {run}, target alone {alone}"
+        return f"after round {self.round + 1}, {self.tokens} tokens: {run}, target alone {alone} for as many"
 
 
 def race(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
@@ -51,7 +51,7 @@ def race(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
         alt=_alt(both, joint, timed),
         heading="<br>".join(filter(None, (_heading(palette, both, joint), _conditions(trace, both)))),
         notes=[
-            _run_label(palette, both, end),
+            _run_label(palette, both),
             *([_alone_label(palette, both, _same_law(trace))] if timed else []),
         ],
     )
@@ -112,13 +112,11 @@ def _bridge(palette: Palette, joint: _Joint) -> dict[str, Any]:
     }
 
 
-def _run_label(palette: Palette, both: metrics.Race, end: float) -> dict[str, Any]:
-    """The run's name at its end, on the side where there is room for it."""
+def _run_label(palette: Palette, both: metrics.Race) -> dict[str, Any]:
+    """The run's name in the upper left corner, which the lines leave free."""
     words = f"this run: {both.run_tokens[-1]} tokens, {_ms(both.run_ms[-1])}"
-    right = {"xanchor": "right", "xshift": 6}
-    side = right if both.run_ms[-1] > 0.45 * end else {"xanchor": "left", "xshift": -6}
-    place = {"x": both.run_ms[-1], "y": both.run_tokens[-1], "yanchor": "bottom", "yshift": 5}
-    return note(words, palette.draft_text, **place, **side)
+    corner = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "top"}
+    return note(words, palette.draft_text, **corner, xshift=6)
 
 
 def _alone_label(palette: Palette, both: metrics.Race, same_law: bool) -> dict[str, Any]:
@@ -139,7 +137,7 @@ def _heading(palette: Palette, both: metrics.Race, joint: _Joint | None) -> str:
 
 def _conditions(trace: Trace, both: metrics.Race) -> str:
     """What was timed where, and whether all of it may enter a speed."""
-    clock = "" if both.fair else " · not all times are clean"
+    clock = "" if both.fair else " · not all times are clean, the speed-up leaves those out"
     return trace.conditions + (" · replayed" if both.replayed else "") + clock
 
 

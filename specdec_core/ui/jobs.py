@@ -1,8 +1,9 @@
 """Measuring in the background what a run needs for its speeds.
 
-The cost table and the target alone are timed when a run starts. The rounds are replayed without
-pauses, in turns with the target alone, once the visitor has paused for a moment. All of it takes
-turns with the visitor's own rounds, so it never keeps them waiting for more than one.
+The cost table and the target alone are timed when a run starts, the rounds replayed without pauses,
+in turns with the target alone. Nothing of it begins, and the target alone does not go on, before the
+visitor has paused for a moment. All of it takes turns with the visitor's own rounds, so it never keeps
+them waiting for more than one.
 """
 
 import logging
@@ -20,13 +21,24 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 IDLE_SECONDS = 2.0
-"""A pause this long lets a replay begin."""
+"""A pause this long lets a measurement begin; before the first round none is needed."""
 
 BASELINE_TRIES = 2
 """A baseline that others disturbed is timed once more, after a pause."""
 
 STALE_SHARE = 0.1
 """A replay that lacks no more than this share of the rounds need not be made again."""
+
+
+class _Pauses:
+    """Tells whether to stop, but not before the visitor pauses: between two tokens their rounds go first."""
+
+    def __init__(self, stopped: threading.Event, wait: Callable[[], None]) -> None:
+        self._stopped, self._wait = stopped, wait
+
+    def is_set(self) -> bool:
+        self._wait()
+        return self._stopped.is_set()
 
 
 class Timing:
@@ -111,15 +123,16 @@ class Timing:
         return self._replay if trace.rounds and (self._afresh or lacking > enough) else None
 
     def _costs(self) -> None:
+        self._wait_for_a_pause()
         self.doing = "measuring c and v"
         self._live.measure_costs()
 
     def _baseline(self) -> None:
-        if self._tries:
-            self._wait_for_a_pause()
+        self._wait_for_a_pause()
         self.doing = "timing the target alone"
         self._tries += 1
-        self._baseline_stale = self._live.measure_baseline(self._sampling, cancel=self._stopped).contended
+        pauses = _Pauses(self._stopped, self._wait_for_a_pause)
+        self._baseline_stale = self._live.measure_baseline(self._sampling, cancel=pauses).contended
 
     def _replay(self) -> None:
         self._wait_for_a_pause()
@@ -132,5 +145,7 @@ class Timing:
             self._last_activity = monotonic()
 
     def _wait_for_a_pause(self) -> None:
+        doing, self.doing = self.doing, ""  # the badge tells only of what goes on
         while not self._stopped.is_set() and (rest := self._last_activity + IDLE_SECONDS - monotonic()) > 0:
             sleep(rest)
+        self.doing = doing

@@ -12,6 +12,7 @@ import numpy as np
 
 from specdec_core.decoding.types import Round, RoundTimes, RuleName, Source, Verdict
 from specdec_core.text.display import running_text
+from specdec_core.traces import metrics
 from specdec_core.traces.trace import Trace
 from specdec_core.ui import place_words as words
 from specdec_core.ui.place_tokens import Json, known_tokens, label_of, number, rule_of, tokens
@@ -21,6 +22,9 @@ TOP_SENT = 8
 
 BEFORE = 12
 """Tokens before a round that may hold the beginning of its first character; four bytes make one."""
+
+BUSY = 1.2
+"""A pass over one token that took so many times what passes over several take was disturbed."""
 
 LAST_PLACE = {"bonus": 4, "none": 5}
 """Codes of the last place beside those of ``Verdict``: a bonus was emitted, or none."""
@@ -47,12 +51,21 @@ def head(trace: Trace) -> Json:
 
 
 def one_token_alone(trace: Trace) -> str | None:
-    """Time of a target pass over a single token, from the cost table, else from the baseline."""
-    if trace.costs is not None:
-        return _milliseconds(trace.costs.target[0])
-    if trace.baseline is not None and len(trace.baseline.seconds):
-        return _milliseconds(float(np.median(trace.baseline.seconds)))
-    return None
+    """Time of a target pass over a single token: of the target alone as timed beside this run, else of costs.
+
+    None if the rounds' own passes over several tokens took clearly less: it was then measured while
+    the machine was busy with something else.
+    """
+    plain = trace.baseline
+    if plain is not None and len(plain.seconds) and not plain.contended:
+        alone = float(np.median(plain.seconds))
+    elif trace.costs is not None:
+        alone = trace.costs.target[0]
+    else:
+        return None
+    passes = metrics.latency(trace).verify
+    busy = len(passes) and alone > BUSY * float(np.median(passes))
+    return None if busy else _milliseconds(alone)
 
 
 def compact_rounds(trace: Trace, base: int, upto: int | None = None) -> list[Json]:
@@ -218,7 +231,7 @@ def _flag_words(item: Round) -> str | None:
     reasons = {
         "stepped singly": item.flags.single,
         "still warming up": item.flags.cold,
-        "device shared meanwhile": item.flags.contended,
+        "device shared with another run or with measuring": item.flags.contended,
     }
     found = [reason for reason, holds in reasons.items() if holds]
     return f"{', '.join(found)}: not counted in speeds" if found else None

@@ -9,7 +9,7 @@ import streamlit as st
 from specdec_core.figures import break_even, latency, race, rounds, style
 from specdec_core.figures.palette import Palette, palette_for
 from specdec_core.traces.trace import Trace
-from specdec_core.ui import actions, worth
+from specdec_core.ui import actions, session, worth
 from specdec_core.ui.shell import notice
 
 CHARTS: dict[str, Callable[[Trace, Palette, int], go.Figure]] = {
@@ -23,7 +23,8 @@ CHARTS: dict[str, Callable[[Trace, Palette, int], go.Figure]] = {
 
 WORDS = {
     "Race": "Up is more tokens, left is sooner. This run jumps a round at a time; the target alone climbs a "
-    "token a pass. “Replayed” times are of the same rounds, made once more without pauses.",
+    "token a pass. All rounds are here; the speed-up above is of those whose times count, over the mean of "
+    "all of the target's tokens. “Replayed” times are of the same rounds, made once more without pauses.",
     "Acceptance": "Overlap β is what the distributions of draft and target have in common at a place, "
     "Σ min(p, q): under speculative sampling the chance that a draft there is kept. The band is the 95 % "
     "interval of kept of tested.",
@@ -54,7 +55,9 @@ def show(name: str, trace: Trace, cursor: int) -> None:
         on_select=partial(_follow_click, key),
     )
     st.caption(WORDS[name])
-    if name == "Where drafting stops paying" and (sentence := worth.sentence(trace)):
+    # At the end of a live run the same sentence stands above the round.
+    said = session.current().live and trace.end
+    if name == "Where drafting stops paying" and not said and (sentence := worth.sentence(trace)):
         notice(sentence)
 
 

@@ -15,6 +15,9 @@ NOTHING = "–"
 COUNTED_UNTIL = 100
 """Below this many, counts are given as counts."""
 
+UNSTEADY = 1.5
+"""Two times of the same thing further apart than this are marked."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -78,13 +81,20 @@ def _kept_values(accepted: int, tested: int, drafted: int) -> tuple[tuple[str, s
 
 def _per_pass(trace: Trace, upto: int, gamma: int) -> Figure:
     value, most = metrics.tokens_per_round(trace, upto), metrics.most_tokens_per_round(trace, upto)
-    bound = gamma + 1 if most is None else most
+    mean = f", here {most:.2f}" if most else ""
     return Figure(
         "tokens per target pass",
-        ((NOTHING if value is None else f"{value:.2f}", f"of at most {bound:.3g}"),),
+        ((NOTHING if value is None else f"{value:.2f}", f"of at most {_most(trace, upto, gamma)}"),),
         "emitted tokens / target passes, the correction or bonus of each round counted. "
-        f"A round with draft length γ emits 1 to γ + 1, so the most is the mean of γ + 1. {_rounds(upto)}",
+        f"A round with draft length γ emits 1 to γ + 1, so the most on average is that of γ + 1{mean}. "
+        f"{_rounds(upto)}",
     )
+
+
+def _most(trace: Trace, upto: int, gamma: int) -> str:
+    """The most tokens that a round could give, γ + 1; from the least to the greatest if γ was changed."""
+    bounds = {item.settings.gamma + 1 for item in trace.rounds[:upto]} or {gamma + 1}
+    return " to ".join(map(str, sorted({min(bounds), max(bounds)})))
 
 
 def _time(trace: Trace, upto: int, note: str, mark: str) -> Figure:
@@ -93,7 +103,8 @@ def _time(trace: Trace, upto: int, note: str, mark: str) -> Figure:
         "time per token",
         ((_ms(own), "here"), (_ms(alone), "target alone")),
         "here: seconds of the rounds whose times count / tokens they emitted. Target alone: the same for the "
-        f"target without a draft, a token a pass, on this prompt. Reading the prompt is in neither. {note}",
+        "target without a draft, a token a pass, on this prompt: the mean of all its tokens. Reading the "
+        f"prompt is in neither. {note}",
         mark,
     )
 
@@ -124,7 +135,8 @@ def _costs(trace: Trace, gamma: int) -> Figure:
         ),
         "c: time of one draft step / of one token of plain decoding. v(γ): time of a target pass over γ + 1 "
         "tokens with its tests and its draw / of the same one token. Medians measured on this machine. "
-        f"{trace.conditions}.",
+        f"{_unsteadiness(trace)}{trace.conditions}.",
+        "unsteady" if _unsteadiness(trace) else "",
     )
 
 
@@ -157,16 +169,32 @@ def _speed_note(trace: Trace, upto: int) -> str:
             f"Of {replayed} a replay stands in: the same rounds made once more without pauses, in turns with "
             "the target alone, so that both meet the same machine. "
         )
-    return f"{note}{trace.conditions}."
+    return f"{note}{_unsteadiness(trace)}{trace.conditions}."
 
 
 def _speed_mark(trace: Trace, upto: int) -> str:
     """Which times a speed is made of, where they are not simply those of all rounds."""
     times = metrics.latency(trace, upto)
     counted = int(times.clean.sum())
+    if _unsteadiness(trace):
+        return "unsteady"
     if counted < upto:
         return f"{counted} of {upto} rounds"
     return "replayed" if times.replayed.any() else ""
+
+
+def _unsteadiness(trace: Trace) -> str:
+    """That the target alone was timed twice with quite different results, or "" if it was not."""
+    alone = metrics.baseline_time_per_token(trace)
+    if alone is None or trace.costs is None:
+        return ""
+    table = trace.costs.target[0]
+    if max(alone, table) <= UNSTEADY * min(alone, table):
+        return ""
+    return (
+        f"Unsteady: a token of the target alone took {_ms(alone)} beside this run, but {_ms(table)} when its "
+        "costs were measured, so the machine was busy at one of those times. "
+    )
 
 
 def _card(item: Figure) -> str:

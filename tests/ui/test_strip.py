@@ -1,5 +1,7 @@
 """The figures of the strip say "–" until something was counted, and never show a speed that is none."""
 
+from dataclasses import replace
+
 import pytest
 
 from specdec_core.decoding.types import RoundFlags
@@ -65,3 +67,16 @@ def test_what_stands_in_the_strip_is_escaped():
     html = strip.html([strip.Figure("<b>x", (("<i>", "<s>"),), "a < b & c", "<u>")])
     assert "&lt;b&gt;" in html and "a &lt; b &amp; c" in html
     assert not any(tag in html for tag in ("<b>x", "<i>", "<s>", "<u>"))
+
+
+def test_the_most_tokens_of_a_pass_are_whole_numbers_also_when_the_draft_length_was_changed():
+    assert strip.figures(make_trace(("AAAA", "R...")), 2, 4)[1].values[0][1] == "of at most 5"
+    assert strip.figures(make_trace(("AAAA", "R........")), 2, 9)[1].values[0][1] == "of at most 5 to 10"
+
+
+def test_times_of_the_target_alone_that_contradict_each_other_are_marked():
+    trace = make_trace(("AAAA", "R..."))
+    assert all(item.mark == "" for item in strip.figures(trace, 2, 4))
+    busy = replace(trace.baseline, seconds=3 * trace.baseline.seconds)
+    marked = [item.mark for item in strip.figures(trace.with_(baseline=busy), 2, 4)]
+    assert marked == ["", "", "unsteady", "unsteady", "unsteady"]
