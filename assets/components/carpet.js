@@ -1,6 +1,6 @@
 /* All rounds at a glance: a column a round, a cell a place. Dragging over it moves the cursor. */
 
-const CARPET = { left: 26, top: 4, bottom: 20, margin: 160, widest: 52, glyphsFrom: 15 };
+const CARPET = { left: 26, top: 4, bottom: 20, margin: 160, widest: 52, glyphsFrom: 11 };
 
 function makeCarpetPanel(view) {
   view.canvas = make("canvas", "", null, { "aria-hidden": "true" });
@@ -46,6 +46,7 @@ function drawCarpet(view) {
   view.carpetBody.hidden = none;
   view.hint.textContent = none ? "each round adds a column here" : "drag to scrub";
   view.shape = carpetShape(view);
+  view.frame.classList.remove("still");
   const facts = [run, view.root.dataset.theme, devicePixelRatio, view.shape];
   redraw(view, "carpet", facts, () => startCarpet(view));
   for (; view.columns < rounds.length; view.columns += 1) drawColumn(view, rounds[view.columns]);
@@ -54,6 +55,7 @@ function drawCarpet(view) {
 
 function startCarpet(view) {
   const { canvas, shape } = view;
+  view.frame.classList.add("still"); // in another scale it must not glide beside its round
   const ratio = devicePixelRatio || 1;
   canvas.width = shape.width * ratio;
   canvas.height = shape.height * ratio;
@@ -134,7 +136,10 @@ function drawOwn(pen, [x, y, width, height], mark, colours) {
   pen.strokeRect(x + 1, y + 1, width - 2, height - 2);
   if (width < CARPET.glyphsFrom || height < 9) return;
   pen.fillStyle = colours.ink;
+  pen.save();
+  if (width < 15) pen.font = pen.font.replace("11px", "8px");
   pen.fillText(mark, x + width / 2, y + height / 2 + 0.5);
+  pen.restore();
 }
 
 function drawUnseen(pen, [x, y, width, height], colours) {

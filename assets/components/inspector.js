@@ -102,13 +102,18 @@ function barRow(view, round, index, [id, label, q, p, qs, ps], end) {
   const isOut = emitted !== null && emitted[3] === id;
   const name = tie(makeToken("span", `label${isOut ? " out" : ""}`, label, { title: label }), round.i, index, id);
   if (isOut && MARKS[emitted[2]]) name.append(make("span", "mark", ` ${MARKS[emitted[2]]}`));
-  if (isDraft && drafted.v === VERDICT.REJECTED) name.classList.add("struck");
+  if (isDraft && drafted.v === VERDICT.REJECTED) markRejected(name, label);
   const plot = tie(make("span", "plot"), round.i, index, id);
   const [qAt, pAt] = [q ?? 0, p ?? 0].map((value) => onAxis(view, value, end));
   if (q !== null) plot.append(barPart("draft-bar", 0, qAt));
   if (pAt > qAt) plot.append(barPart("overhang", qAt, pAt));
   if (p !== null) plot.append(barPart("target-outline", 0, pAt));
   return [name, plot, make("span", "number by-draft", index < round.k ? qs : ""), make("span", "number by-target", ps)];
+}
+
+function markRejected(name, label) {
+  if (canBeStruck(label)) name.classList.add("struck");
+  else name.prepend(make("span", "mark", "✕ "));
 }
 
 function barPart(className, from, to) {

@@ -5,8 +5,8 @@ const FEW_PLACES = 2;
 const GHOSTS = 6;
 const PLAINLY = "Without drafts a round is plain decoding: one pass, one token.";
 const PASS_ALONE =
-  "The time of one target pass over a single token: no drafts, no tests, no draw. " +
-  "“Target alone” in the figures is another thing: the time per token of the whole of plain decoding.";
+  "The time of one target pass over a single token, no drafts, no tests: the median of the target alone's " +
+  "passes on this prompt, or of the cost table's where the target alone is not timed yet.";
 const STATES = {
   [VERDICT.KEPT]: "passed",
   [VERDICT.REJECTED]: "fell",
@@ -62,7 +62,7 @@ function lanesGrid(view, round, emitted) {
   const notes = [round.how, why].filter(Boolean);
   const drafting = times.draft + (notes.length ? ` (${notes.join("; ")})` : "");
   grid.append(make("p", "lane-title by-draft drafting", drafting));
-  grid.append(make("div", "pass"), passTitle(view, times));
+  grid.append(make("div", "pass"), passTitle(view, round, times));
   if (round.k === 0) grid.append(make("p", "plainly", PLAINLY));
   grid.append(columnNames(round));
   round.places.forEach((place, index) => {
@@ -74,10 +74,10 @@ function lanesGrid(view, round, emitted) {
   return grid;
 }
 
-function passTitle(view, times) {
+function passTitle(view, round, times) {
   const title = make("p", "lane-title by-target checking", times.verify);
   const { alone } = view.data;
-  if (alone) title.append(make("span", "alone", ` (a pass over one token alone: ${alone})`, { title: PASS_ALONE }));
+  if (alone && round.k) title.append(make("span", "alone", ` (a pass over one token alone: ${alone})`, { title: PASS_ALONE }));
   return title;
 }
 
@@ -100,7 +100,7 @@ function stepCell(round, place, index, times) {
     title: place.t,
   });
   if (place.v === VERDICT.REJECTED) chip.append(make("span", "mark", TICKS[place.v]));
-  chip.append(makeToken("span", "label", place.t));
+  chip.append(makeToken("span", canBeStruck(place.t) ? "label" : "label small", place.t));
   cell.append(tie(chip, round.i, index, place.id), make("span", "time", times.steps[index] ?? ""));
   return cell;
 }

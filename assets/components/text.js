@@ -54,6 +54,9 @@ function makeRoundText(round, before) {
   return fill(span, space, seam, ...tokens);
 }
 
+/** Whether a line through a token leaves it readable: through a lone comma it makes a semicolon. */
+const canBeStruck = (label) => /[\p{L}\p{M}\p{N}]/u.test(label);
+
 const textOf = (round) => round.out.map(([text]) => text).join("");
 
 /** What a round's text follows: a seam in the middle of a word must not look like a space. */

@@ -62,7 +62,8 @@ def _news(state: Session) -> tuple:
     # A replay in progress would have the page redrawn all the time.
     replayed = None if timing and timing.working else len(trace.replay)
     timed = trace.costs is not None, id(trace.baseline)
-    return timed, replayed, trouble, st.context.theme.type
+    to_be_asked = state.waiting.loading(session.request()).to_be_asked
+    return timed, replayed, trouble, to_be_asked, st.context.theme.type
 
 
 def _texts(state: Session) -> list[str]:

@@ -9,11 +9,16 @@ from specdec_core.ui import actions, browser, session, strip, worth
 from specdec_core.ui.run_view import reader, run_view
 from specdec_core.ui.session import PLAY_SECONDS, Session
 from specdec_core.ui.settings import DEFAULT, NAMES
-from specdec_core.ui.shell import notice
+from specdec_core.ui.shell import notice, theory_page
 from specdec_core.ui.transport import buttons, show_position
 
 VIEW = "run"
 """Key of the interactive picture."""
+
+_GIST = (
+    '<p class="gist"><span class="by-draft">A small draft model guesses</span>; <span class="by-target">the '
+    "large target checks all guesses in one pass</span>.</p>"
+)
 
 _NEXT = {"paused": None, "play": PLAY_SECONDS, "run": 0.02}
 """Seconds from a drawn round to the next, by the mode."""
@@ -27,13 +32,18 @@ def view() -> None:
 def _round() -> None:
     state = session.current()
     state.cursor = reader(state.trace, state.cursor, key=VIEW)
-    with st.container(key="transport", horizontal=True, vertical_alignment="center", gap="small"):
+    line = st.container(key="transport", horizontal=True, vertical_alignment="center", gap="small")
+    with line:
         row, position = st.container(key="buttons", horizontal=True, gap="small", width="content"), st.empty()
     if state.due():
         _advance(state, position)
     with row:
         buttons(state)
     show_position(position, state)
+    if not state.live and not state.exhausted:
+        # Where a run ends, how it ended takes the room.
+        with line:
+            _gist()
     _say(state)
     st.html(strip.html(strip.figures(state.trace, state.cursor.round + 1, _gamma(state))))
     if state.live and state.trace.end and (sentence := _verdict(state.trace)):
@@ -43,6 +53,13 @@ def _round() -> None:
     state.cursor = run_view(state.trace, state.cursor, key=VIEW, on_rest=on_rest)
     browser.pulse(_NEXT[state.mode], key="play_pulse")
     state.owed.discard("round")
+
+
+def _gist() -> None:
+    """What the page shows, for those who meet it for the first time."""
+    with st.container(key="gist", horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        st.html(_GIST, width="content")
+        st.page_link(theory_page(), label="Why it works", width="content")
 
 
 def _advance(state: Session, position: st.delta_generator.DeltaGenerator) -> None:

@@ -49,6 +49,11 @@ def just_opened() -> bool:
     return st.session_state.pop(_OPENED, False)
 
 
+def theory_page() -> st.Page:
+    """The page on why it works, to be linked to."""
+    return st.Page("pages/theory.py", title="Theory")
+
+
 def notice(text: str, kind: str = "status") -> None:
     """Show a sentence literally, whatever it contains; ``kind`` is "status" or "alert"."""
     st.html(f'<div class="notice {kind}" role="{kind}">{escape(text)}</div>')
@@ -62,7 +67,7 @@ def badge(*texts: str) -> str:
 def _pages() -> list[st.Page]:
     return [
         st.Page("pages/explore.py", title="Explore", default=True, url_path="start"),
-        st.Page("pages/theory.py", title="Theory"),
+        theory_page(),
     ]
 
 

@@ -54,7 +54,7 @@ def test_a_round_shows_its_drafts_its_one_pass_and_what_came_out(open_view):
     expect(lanes.locator(".emitted .chip")).to_have_count(5)
     expect(lanes.locator(".checking")).to_contain_text("Target checks all 5 places in one pass")
     expect(lanes.locator(".checking")).to_contain_text(f"one token alone: {ALONE}")
-    expect(lanes.locator(".alone")).to_have_attribute("title", re.compile("no drafts, no tests, no draw"))
+    expect(lanes.locator(".alone")).to_have_attribute("title", re.compile("no drafts, no tests"))
     expect(lanes.locator(".settings")).to_have_text("γ 4 · temperature 1")
     expect(page.locator(".legend")).to_contain_text("rejected does not mean wrong, only over-proposed")
 
