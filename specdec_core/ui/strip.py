@@ -136,7 +136,6 @@ def _costs(trace: Trace, gamma: int) -> Figure:
         "c: time of one draft step / of one token of plain decoding. v(γ): time of a target pass over γ + 1 "
         "tokens with its tests and its draw / of the same one token. Medians measured on this machine. "
         f"{_unsteadiness(trace)}{trace.conditions}.",
-        "unsteady" if _unsteadiness(trace) else "",
     )
 
 

@@ -79,4 +79,4 @@ def test_times_of_the_target_alone_that_contradict_each_other_are_marked():
     assert all(item.mark == "" for item in strip.figures(trace, 2, 4))
     busy = replace(trace.baseline, seconds=3 * trace.baseline.seconds)
     marked = [item.mark for item in strip.figures(trace.with_(baseline=busy), 2, 4)]
-    assert marked == ["", "", "unsteady", "unsteady", "unsteady"]
+    assert marked == ["", "", "unsteady", "unsteady", ""]
