@@ -7,6 +7,7 @@ every file in it. On a public server ``SPECDEC_ALLOWED_MODELS`` lists what visit
 
 import os
 import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from specdec_core.models.specs import ModelRef
 
 PART = r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}"
 HUB_ID = re.compile(rf"{PART}(?:/{PART})?")
+MOST_FILES = 10_000
 FOLDER = re.compile(rf"{PART}(?:/{PART}){{0,3}}")
 
 
@@ -92,9 +94,25 @@ def check_inside(folder: Path, root: Path) -> None:
     """
     if not folder.is_dir():
         raise PairError(f"There is no folder {folder.name} among the models.")
-    for path in (folder, *folder.iterdir()):
-        if not path.resolve().is_relative_to(root):
+    for count, path in enumerate(_everything_in(folder)):
+        if count > MOST_FILES:
+            raise PairError(f"{folder.name} holds more than {MOST_FILES:,} files; it is not opened.")
+        if not _lies_in(path, root):
             raise PairError(f"{path.name} in {folder.name} leads out of the models folder; it is not opened.")
+
+
+def _everything_in(folder: Path) -> Iterator[Path]:
+    """The folder and all that lies in it at any depth; links are named, not followed."""
+    yield folder
+    for place, folders, files in os.walk(folder):
+        yield from (Path(place, name) for name in (*folders, *files))
+
+
+def _lies_in(path: Path, root: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # links that lead to each other for ever
+        return False
 
 
 def folder_names() -> list[str]:

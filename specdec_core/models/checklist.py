@@ -213,7 +213,8 @@ def _named(facts: ModelFacts, id_: int) -> str:
 def _contexts(target: ModelFacts, draft: ModelFacts | None) -> Iterator[Item]:
     title = "Context lengths fit"
     if target.context_length < 2:
-        yield Item(title, Verdict.REFUSE, f"{target.name} does not say how long a text it accepts.")
+        reason = f"{target.name} accepts no text of two tokens, or does not say how long a one."
+        yield Item(title, Verdict.REFUSE, reason)
     elif draft and draft.context_length < target.context_length:
         reason = (
             f"The target takes {target.context_length:,} tokens, the draft {draft.context_length:,}. Beyond "

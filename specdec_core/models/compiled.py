@@ -72,7 +72,7 @@ class CompiledSteps:
 
     def __init__(self, passes: nn.Module | LeanLlama, title: str) -> None:
         self.config = passes.config.get_text_config()
-        self._title, self._pass = title, _pass_of(passes)
+        self._title, self._passes, self._pass = title, passes, _pass_of(passes)
         self._compiled = torch.compile(self._pass, fullgraph=True, isolate_recompiles=True)
         self.shapes = self._shapes(passes)
 
@@ -95,6 +95,11 @@ class CompiledSteps:
                 # What a compiler makes of somebody's model is as open as the model.
                 kind = type(error).__name__
                 raise PairError(f"{self._title} cannot be compiled ({kind}); run it as it is.") from error
+
+    def reserve(self, places: int) -> None:
+        """Have ready what a sequence of so many tokens needs."""
+        if isinstance(self._passes, LeanLlama):
+            self._passes.reserve(places)
 
     def run(self, ids: Tensor, start: Tensor, keys: list[Tensor], values: list[Tensor], keep: int) -> Tensor:
         """Logits of the last ``keep`` tokens, [keep, V] in the weights' format; writes keys and values.
@@ -146,6 +151,7 @@ class CompiledModel:
         if not self._keys or end > self._keys[0].shape[-2]:
             room = max(end, min(self.context_length, max(ROOM, 2 * end)))
             self._keys, self._values = (list(self._grown(part, room)) for part in (0, 1))
+        self._steps.reserve(end)
         start = torch.tensor(self._length)
         logits = self._steps.run(torch.tensor([list(ids)]), start, self._keys, self._values, keep)
         self._length = end

@@ -1,6 +1,7 @@
 """What the checklist needs to know of a model, read from its config and tokenizer alone."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,14 @@ from specdec_core.decoding.cache import UnsupportedCache, rewindable_cache
 from specdec_core.models.errors import PairError
 from specdec_core.models.reading import read_config, read_tokenizer
 from specdec_core.models.vocabulary import Vocabulary, vocabulary_of
+
+MOST = (
+    (("layers", "n_layer"), 1_000),
+    (("experts",), 10_000),
+    (("position", "n_ctx"), 100_000_000),
+    (("size", "heads", "n_head", "head_dim", "n_embd", "n_inner", "d_model"), 10_000_000),
+)
+"""Parts of the names that configs give to sizes, and the most that a model may have of each."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ def read_facts(folder: Path, name: str) -> ModelFacts:
     Raises:
         PairError: config or tokenizer cannot be read, or the model needs code that comes with it.
     """
-    kind, own_code = _declared(folder)
+    kind, own_code = _declared(folder, name)
     if kind not in CONFIG_MAPPING:
         raise PairError(
             f"{name} is of a kind that transformers does not know ({kind or 'none given'})"
@@ -91,13 +100,28 @@ def end_ids_of(config: Any, generation: Any, tokenizer: Any) -> frozenset[int]:
     return frozenset(found)
 
 
-def _declared(folder: Path) -> tuple[str, tuple[str, ...]]:
+def _declared(folder: Path, name: str) -> tuple[str, tuple[str, ...]]:
     """The kind that a config names, and the classes that it wants to bring along."""
     try:
         content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        return str(content.get("model_type", "")), tuple(sorted(content.get("auto_map") or ()))
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+        found = str(content.get("model_type", "")), tuple(sorted(content.get("auto_map") or ()))
+        odd = next(_odd_sizes(content), None)
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise PairError(f"The config.json of {folder.name} cannot be read.") from error
+    if odd:
+        raise PairError(f"{name} is no model that can run here: its {odd}.")
+    return found
+
+
+def _odd_sizes(content: Any) -> Iterator[str]:
+    """Numbers of a config that no model has: nothing may be made of such a size, not even to count it."""
+    if isinstance(content, list):
+        content = dict(enumerate(content))
+    for key, value in content.items() if isinstance(content, dict) else ():
+        most = next((most for words, most in MOST if any(word in str(key) for word in words)), None)
+        if most and type(value) in (int, float) and not -1 <= value <= most:
+            yield f"{key} is {value}"[:100]
+        yield from _odd_sizes(value)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Looking at a pair: gather what the checklist needs, fetching no more than a few small files."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from specdec_core.models.checks import gguf_file, missing_files, shown_name
 from specdec_core.models.errors import PairError
 from specdec_core.models.facts import ModelFacts, read_facts
 from specdec_core.models.machine import default_device, default_dtype, device_name, free_memory
-from specdec_core.models.progress import Meter
+from specdec_core.models.progress import Cancelled, Meter
 from specdec_core.models.sources import Source, converted_folder, on_this_machine
 from specdec_core.models.specs import ModelRef, PairSpec
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,12 @@ def _look(model: ModelRef, meter: Meter) -> _Seen:
         return _Seen(Place(model.title, where=words, to_fetch=model.package.size))
     except PairError as error:
         return _Seen(Place(model.title, refusal=str(error)))
+    except Cancelled:
+        raise
+    except Exception:
+        # Files of somebody else's make transformers raise whatever they like; all of it means the same here.
+        _LOG.exception("looking at %s", model.name)
+        return _Seen(Place(model.title, refusal="Its files cannot be read; the server's log says why."))
 
 
 def _look_here(model: ModelRef, source: Source, folder: Path) -> _Seen:

@@ -10,6 +10,7 @@ It stands where the module would stand in a ``CachedModel``. Models of another k
 another device keep transformers' own pass.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from types import SimpleNamespace
@@ -29,6 +30,8 @@ SmolLM2 135M on two cores (AMD EPYC), milliseconds for 1, 2, 5 and 9 tokens: 56,
 transformers on packed layers, 42, 49, 52, 64 through ``LeanLlama``, for half a gigabyte.
 """
 
+PLACES = 8192
+"""Places of a sequence that a model is made ready for at first."""
 
 Product = Callable[[Tensor], Tensor]
 """What a linear layer without bias does: [n, in] -> [n, out]."""
@@ -99,10 +102,7 @@ class LeanLlama:
         self._blocks = [_Block(layer, product) for layer in model.layers]
         self._norm = _norm(model.norm)
         self._head = product(_joined([module.lm_head]))
-        positions = torch.arange(self.config.max_position_embeddings).unsqueeze(0)
-        with torch.inference_mode():
-            cos, sin = model.rotary_emb(self._embedding, position_ids=positions)
-        self._cos, self._sin = cos[0].unsqueeze(1), _signed(sin[0]).unsqueeze(1)
+        self._rotation = _Rotation(model.rotary_emb, self._embedding, self.config.max_position_embeddings)
 
     def only(self, layers: Sequence[int]) -> "LeanLlama":
         """The same weights with some of the layers alone, in the order given: a draft made of the target.
@@ -119,6 +119,10 @@ class LeanLlama:
         part.config.num_hidden_layers = len(layers)
         part._blocks = [self._blocks[layer] for layer in layers]
         return part
+
+    def reserve(self, places: int) -> None:
+        """Have ready what a sequence of so many tokens needs."""
+        self._rotation.reserve(places)
 
     def parameters(self) -> Iterator[Tensor]:
         """The embedding, which tells device and format."""
@@ -137,6 +141,7 @@ class LeanLlama:
             An object whose ``logits`` are [1, logits_to_keep, V], in the format of the weights.
         """
         past, count = cache.get_seq_length(), input_ids.shape[1]
+        self.reserve(past + count)
         mask = None if count == 1 else _mask(count, past, self._embedding.dtype)
         places = slice(past, past + count)
         logits = self.logits(input_ids[0], places, mask, cache.layers, logits_to_keep)
@@ -158,9 +163,36 @@ class LeanLlama:
             layers: of the cache; each takes keys and values and gives all there are.
         """
         hidden = F.embedding(ids, self._embedding)
+        cos, sin = self._rotation.tables
         for block, layer in zip(self._blocks, layers, strict=True):
-            hidden = block(hidden, self._cos[places], self._sin[places], mask, layer)
+            hidden = block(hidden, cos[places], sin[places], mask, layer)
         return self._head(self._norm(hidden[-keep:]))
+
+
+class _Rotation:
+    """Cosines and sines of the places of a sequence, made as far as they are needed.
+
+    A model that takes a million tokens would otherwise have tables of a gigabyte, whatever is read.
+
+    Attributes:
+        tables: cosines and signed sines, [P, 1, size] each. Replaced as a whole, so that runs which
+            read it meanwhile are not disturbed.
+    """
+
+    def __init__(self, rotary: nn.Module, like: Tensor, most: int) -> None:
+        self._rotary, self._like, self._most = rotary, like, most
+        self._growing = threading.Lock()
+        self.tables = self._made(min(PLACES, most))
+
+    def reserve(self, places: int) -> None:
+        if places > len(self.tables[0]):
+            with self._growing:
+                self.tables = self._made(min(self._most, max(places, 2 * len(self.tables[0]))))
+
+    @torch.inference_mode()
+    def _made(self, places: int) -> tuple[Tensor, Tensor]:
+        cos, sin = self._rotary(self._like, position_ids=torch.arange(places).unsqueeze(0))
+        return cos[0].unsqueeze(1), _signed(sin[0]).unsqueeze(1)
 
 
 class _Block:

@@ -115,5 +115,5 @@ def _told(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:
         # transformers raises whatever the file at fault makes it raise; all of it means the same here.
-        reason = str(error).strip().split("\n")[0]
+        reason = str(error).strip().split("\n")[0].replace(str(folder), shown_name(folder))
         raise PairError(f"The model in {shown_name(folder)} cannot be read: {reason}") from error

@@ -57,6 +57,23 @@ def test_a_link_out_of_the_models_folder_is_refused(mine, tmp_path):
         folder_model("link")
 
 
+def test_a_link_deep_in_a_folder_is_refused_too(mine, tmp_path):
+    deep = mine / "tiny" / "additional_chat_templates"
+    deep.mkdir()
+    (deep / "rag.jinja").symlink_to(tmp_path / "secret" / "config.json")
+    with pytest.raises(PairError, match="rag.jinja in tiny leads out"):
+        folder_model("tiny")
+
+
+def test_links_that_lead_to_each_other_are_refused_and_hide_no_other_folder(mine):
+    (mine / "loop").mkdir()
+    (mine / "loop" / "config.json").write_text("{}")
+    (mine / "loop" / "x").symlink_to(mine / "loop" / "x")
+    with pytest.raises(PairError, match="x in loop leads out"):
+        folder_model("loop")
+    assert folder_model("tiny").name == "tiny" and "tiny" in folder_names()
+
+
 def test_a_file_that_leads_out_of_the_models_folder_is_refused(mine, tmp_path):
     (mine / "tiny" / "tokenizer_config.json").unlink()
     (mine / "tiny" / "tokenizer_config.json").symlink_to(tmp_path / "secret" / "config.json")

@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from transformers import MambaConfig, MambaForCausalLM, T5Config, T5ForConditionalGeneration
 
 from specdec_core.decoding.types import RoundSettings, Sampling
@@ -159,6 +161,57 @@ def test_a_damaged_config_is_refused_in_one_line(tmp_path, words, content):
     with pytest.raises(PairError) as caught:
         read_facts(folder, "broken")
     assert "\n" not in str(caught.value)
+
+
+NUMBERS = st.integers(-(2**70), 2**70) | st.sampled_from([0, -1, 200_000, 10**9, 2**62]) | st.floats()
+VALUES = st.none() | st.booleans() | NUMBERS | st.text(max_size=5) | st.lists(NUMBERS, max_size=2)
+SIZES = ("num_hidden_layers", "hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim")
+MORE = ("intermediate_size", "vocab_size", "max_position_embeddings", "eos_token_id", "rope_parameters")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(SIZES + MORE), VALUES | st.dictionaries(st.text(max_size=3), NUMBERS, max_size=2))
+def test_whatever_a_config_says_the_answer_is_a_checklist(odd, name, value):
+    config = json.loads((odd / "good.json").read_text()) | {name: value}
+    (odd / "config.json").write_text(json.dumps(config))
+    found = inspect(folder_pair("odd", "Odd", "", odd, odd, ""), "cpu")
+    assert found.items and all(item.reason or item.title for item in found.items)
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory, words):
+    folder = save(tmp_path_factory.mktemp("odd"), model(len(words), layers=1, seed=1), words)
+    (folder / "good.json").write_text((folder / "config.json").read_text())
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("config.json", "[" * 100_000),
+        ("config.json", '{"a":' * 5_000 + "1" + "}" * 5_000),
+        ("generation_config.json", '{"eos_token_id": {"a": [1]}}'),
+        ("generation_config.json", "[" * 100_000),
+        ("model.safetensors.index.json", '{"weight_map": {"a": 5}}'),
+        ("model.safetensors.index.json", '{"weight_map": {"a": null}}'),
+        ("model.safetensors.index.json", "[" * 100_000),
+    ],
+)
+def test_whatever_stands_in_a_models_files_the_answer_is_a_checklist(tmp_path, words, file, content):
+    folder = save(tmp_path / "odd", model(len(words), layers=1, seed=1), words)
+    if "index" in file:
+        (folder / "model.safetensors").unlink()
+    (folder / file).write_text(content)
+    assert inspect(folder_pair("odd", "Odd", "", folder, folder, ""), "cpu").verdict is Verdict.REFUSE
+
+
+def test_a_message_about_a_folder_does_not_tell_where_it_lies(tmp_path, words):
+    folder = save(tmp_path / "own", model(len(words), layers=1, seed=1), words)
+    wants = {"auto_map": {"AutoTokenizer": ["own.T", "own.T"]}, "tokenizer_class": "OwnT"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(wants))
+    found = inspect(folder_pair("own", "Own", "", folder, folder, ""), "cpu")
+    assert found.verdict is Verdict.REFUSE
+    assert not any(str(tmp_path) in item.reason for item in found.items)
 
 
 def test_a_model_nowhere_to_be_had_is_refused_and_the_other_one_still_checked(monkeypatch):

@@ -6,6 +6,7 @@ from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from specdec_core.decoding.cache import CachedModel
+from specdec_core.models import lean as lean_module
 from specdec_core.models.lean import LeanLlama, lean
 
 
@@ -45,6 +46,19 @@ def test_it_gives_transformers_logits_after_any_feeding_and_rewinding(changes):
     for start, end, rewound in [(0, 1, 1), (1, 40, 40), (40, 45, 42), (42, 43, 43), (43, 280, 7), (7, 9, 9)]:
         assert torch.allclose(model.feed(ids[start:end], end - start), expected[start:end], atol=1e-4)
         model.rewind(rewound)
+
+
+def test_tables_grow_with_what_is_read_and_never_to_the_whole_of_a_long_context(monkeypatch):
+    monkeypatch.setattr(lean_module, "PLACES", 16)
+    module = llama(max_position_embeddings=10**7)
+    ids = torch.randint(0, 60, (90,), generator=torch.Generator().manual_seed(2)).tolist()
+    with torch.inference_mode():
+        expected = module(torch.tensor([ids]), use_cache=False).logits[0]
+    passes = LeanLlama(module)
+    model = CachedModel(passes)
+    for start, end in [(0, 10), (10, 20), (20, 90)]:
+        assert torch.allclose(model.feed(ids[start:end], end - start), expected[start:end], atol=1e-4)
+    assert len(passes._rotation.tables[0]) <= 2 * 90
 
 
 def test_only_the_last_logits_are_made_when_only_they_are_wanted():
