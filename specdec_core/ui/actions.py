@@ -9,9 +9,11 @@ Streamlit keeps the later one. So the session remembers what is owed until it ha
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from specdec_core.models.prompt import PromptError
 from specdec_core.ui import session, starting
@@ -66,11 +68,15 @@ def go(index: int) -> None:
     redraw("round")
 
 
-def redraw(*parts: str) -> NoReturn:
-    """Have these parts of the page drawn anew, and what else is owed."""
+def redraw(*parts: str) -> None:
+    """Have these parts of the page drawn anew, and what else is owed.
+
+    An event may come when its sender has turned to another page; the parts are drawn on the way back.
+    """
     owed = session.current().owed
     owed.update(parts)
-    st.rerun([part for part in PARTS if part in owed])
+    with suppress(StreamlitAPIException):  # what it says of parts that the page of now does not have
+        st.rerun([part for part in PARTS if part in owed])
 
 
 def settle() -> None:
@@ -90,10 +96,10 @@ def set_mode(mode: Mode) -> None:
 def run_to_end() -> None:
     """Compute all rounds that are left; a recorded run only shows its last one."""
     state = session.current()
-    if not state.live:
-        state.go(state.newest)
-        redraw("round")
-    set_mode("run")
+    if state.live:
+        set_mode("run")
+    else:
+        go(state.newest)
 
 
 def time_again() -> None:

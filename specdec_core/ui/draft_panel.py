@@ -22,6 +22,7 @@ _HELP = (
     "belongs to a new run: a run that has been started keeps its draft."
 )
 
+_BEING_PREPARED = "The copy of the target that this draft needs is being made."
 _NOT_PREPARED = "This draft needs a copy of the target first: press “Prepare this draft”."
 
 
@@ -65,6 +66,9 @@ def not_ready(state: Session) -> str:
     from specdec_core.ui.draft_choice import chosen
 
     kind = chosen(pair, session.chosen().draft).kind
+    work = state.waiting.drafts.get((session.request(), kind.key))
+    if work and not work.done:
+        return _BEING_PREPARED
     return "" if kind.ready(pair) else _NOT_PREPARED
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from specdec_core.models import loading as models
     from specdec_core.models.pair import Pair
 
-NOT_ASKED = "This pair is loaded when you ask for it: press “Load this pair”."
+NOT_ASKED = "This pair is loaded when you ask for it: whether it can, and the button, stand below its name."
 ON_ITS_WAY = "This pair is still being loaded; its progress stands beside its name."
 
 POLL = 0.1

@@ -134,8 +134,9 @@ def test_draft_length_changes_in_the_middle_of_a_run(explore):
     for value in ("3", "2"):
         slider.press("ArrowLeft")
         expect(slider).to_have_value(value)
-    page.wait_for_timeout(1000)
-    at_rest(page)
+        # The browser tells the server a moment after the last key, and not while the panel is drawn anew.
+        page.wait_for_timeout(1000)
+        at_rest(page)
     assert rounds_of(page) == (1, 1)
     press(page, "Next round")
     expect(position(page)).to_have_text("round 2 of 2")

@@ -4,13 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from streamlit.errors import StreamlitAPIException
 from streamlit.testing.v1 import AppTest
 
 from specdec_core.decoding.checks import ModelFailure
 from specdec_core.experiments.drafts import DraftSettings
 from specdec_core.models.checklist import Checklist, Item, Verdict
 from specdec_core.traces.trace import Framing
-from specdec_core.ui import checking, jobs, loading, recorded
+from specdec_core.ui import actions, checking, jobs, loading, recorded
 from specdec_core.ui.loading import PairUnavailable
 from specdec_core.ui.waiting import Waiting
 
@@ -252,6 +253,16 @@ def test_the_other_page_and_back_keeps_controls_and_run(app):
     assert len(state(app).trace.rounds) == 1
 
 
+def test_an_event_that_comes_when_another_page_is_open_is_answered_on_the_way_back(app, monkeypatch):
+    def refuse(parts):
+        raise StreamlitAPIException("No fragment found for target 'panel'.")
+
+    monkeypatch.setattr(actions.st, "rerun", refuse)
+    monkeypatch.setattr(actions.session, "current", lambda: state(app))
+    actions.redraw("panel", "charts")
+    assert {"panel", "charts"} <= state(app).owed
+
+
 def test_the_first_click_on_a_fresh_server_forgets_no_control(app):
     before = app.text_area(key="set_prompt").value, app.text_input(key="set_seed").value
     app.run()
@@ -338,7 +349,7 @@ def test_a_link_to_a_pair_that_does_not_ship_loads_nothing(asked):
     assert test.selectbox(key="set_pair").value == "qwen3-8b"
     assert state(test).live is None and test.button(key="run_live").disabled
     click(test, "run_live_here")
-    assert asked == [] and "press “Load this pair”" in shown(test)
+    assert asked == [] and "loaded when you ask for it" in shown(test)
     click(test, "check_pair")
     test.run()
     assert "It is &lt;b&gt;on the hub&lt;/b&gt;." in shown(test) and asked == []
