@@ -19,7 +19,7 @@ from specdec_core.models.prompt import PromptError
 from specdec_core.ui import session, starting
 from specdec_core.ui.jobs import Timing
 from specdec_core.ui.loading import PairUnavailable
-from specdec_core.ui.run_view import Cursor
+from specdec_core.ui.run_view import Cursor, reader
 from specdec_core.ui.session import PARTS, Mode, Session
 from specdec_core.ui.settings import Settings
 
@@ -84,6 +84,11 @@ def settle() -> None:
     state = session.current()
     state.painted = True
     state.waiting.begin(session.request())
+    here = reader(state.trace, state.cursor, key=session.VIEW)
+    if here != state.cursor:
+        # The reader moved, and the redraw that was asked for then has been overtaken by another event.
+        state.cursor = here
+        state.owed.add("round")
     redraw("panel", "badge", "charts")
 
 

@@ -23,6 +23,7 @@ def _charts() -> None:
         # Plotly's script takes the browser a second, which the round must not wait for.
         st.html('<div class="chart-to-come" aria-hidden="true"></div>')
         return
+    state.owed.add("charts")  # until it is drawn whole: another event may interrupt it
     with st.container(key="chart_bar", horizontal=True, vertical_alignment="center"):
         name = st.segmented_control(
             "Chart", NAMES, key="chart", default="Race", required=True, label_visibility="collapsed"

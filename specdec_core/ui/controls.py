@@ -56,6 +56,7 @@ def panel() -> None:
         _heading("New run")
         return
     state.panel_news = state.waiting.news(session.request())  # before, so that nothing is missed meanwhile
+    state.owed.add("panel")  # until it is drawn whole: another event may interrupt it
     st.html(_STYLE)
     _new_run(state)
     _from_next_round(state)

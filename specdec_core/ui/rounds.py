@@ -7,13 +7,10 @@ import streamlit as st
 from specdec_core.traces.trace import Trace
 from specdec_core.ui import actions, browser, session, strip, worth
 from specdec_core.ui.run_view import reader, run_view
-from specdec_core.ui.session import PLAY_SECONDS, Session
+from specdec_core.ui.session import PLAY_SECONDS, VIEW, Session
 from specdec_core.ui.settings import DEFAULT, NAMES
 from specdec_core.ui.shell import notice, theory_page
 from specdec_core.ui.transport import buttons, show_position
-
-VIEW = "run"
-"""Key of the interactive picture."""
 
 _GIST = (
     '<p class="gist"><span class="by-draft">A small draft model guesses</span>; <span class="by-target">the '
@@ -31,6 +28,7 @@ def view() -> None:
 
 def _round() -> None:
     state = session.current()
+    state.owed.add("round")  # until it is drawn whole: another event may interrupt it
     state.cursor = reader(state.trace, state.cursor, key=VIEW)
     line = st.container(key="transport", horizontal=True, vertical_alignment="center", gap="small")
     with line:

@@ -43,6 +43,9 @@ TYPED = ("seed", "max_tokens")
 OWN = {"device": "", "dtype": "", "compiled": False, "single_keys": True}
 """Controls that belong to this machine or this visitor, not to a run: no link carries them."""
 
+VIEW = "run"
+"""Key of the interactive picture."""
+
 _STATE, _KEPT = "explore", "explore_controls"
 
 

@@ -151,6 +151,7 @@ def test_a_new_round_appears_and_wins_over_where_the_reader_was(open_view):
 
 def test_rounds_that_got_lost_are_asked_for_again(open_view):
     page = open_view()
+    expect(page.get_by_text("rested 1 times")).to_be_visible()
     page.get_by_role("button", name="Lose").click()
     expect(page.locator(".lanes h3")).to_have_text("Round 10 of 10")
     expect(page.locator(".flow .round")).to_have_count(10)
