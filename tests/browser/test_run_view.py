@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from specdec_core.ui import payload
-from tests.browser.moments import BOXES, NO_OVERFLOW, becomes
+from tests.browser.moments import BOXES, NO_OVERFLOW, at_rest, becomes
 from tests.browser.serving import serving
 from tests.traces import factory
 
@@ -35,9 +35,16 @@ def open_view(visit, address):
     def open_(trace="usual", width=1310, height=1100, **options):
         page = visit(f"{address}/?trace={trace}", width=width, height=height, **options)
         expect(page.locator(".run-view .panel").first).to_be_visible()
+        first_rest(page)
         return page
 
     return open_
+
+
+def first_rest(page):
+    """The first rest has been told and answered: until then a run of the page is still to come."""
+    expect(page.get_by_text("rested 1 times")).to_be_visible()
+    at_rest(page)
 
 
 def at(page, round_, place):
@@ -125,8 +132,6 @@ def test_every_place_says_itself_to_a_screen_reader(open_view):
 
 def test_dragging_over_the_carpet_scrubs_without_the_server(open_view):
     page = open_view("long")
-    # Until the first rest has been told, a run of the page is still to come.
-    expect(page.get_by_text("rested 1 times")).to_be_visible()
     field = page.locator(".field").bounding_box()
     ran = page.get_by_text("run ").inner_text()
     middle = field["y"] + 30
@@ -151,7 +156,6 @@ def test_a_new_round_appears_and_wins_over_where_the_reader_was(open_view):
 
 def test_rounds_that_got_lost_are_asked_for_again(open_view):
     page = open_view()
-    expect(page.get_by_text("rested 1 times")).to_be_visible()
     page.get_by_role("button", name="Lose").click()
     expect(page.locator(".lanes h3")).to_have_text("Round 10 of 10")
     expect(page.locator(".flow .round")).to_have_count(10)
@@ -161,6 +165,7 @@ def test_a_reload_shows_the_run_again_and_another_run_replaces_it(open_view):
     page = open_view()
     page.reload()
     expect(page.locator(".lanes h3")).to_have_text("Round 8 of 8")
+    first_rest(page)
     page.get_by_role("button", name="Restart").click()
     expect(page.locator(".lanes h3")).to_have_text("Round 2 of 2")
     expect(page.locator(".flow .round")).to_have_count(2)
