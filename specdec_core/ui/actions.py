@@ -9,7 +9,6 @@ Streamlit keeps the later one. So the session remembers what is owed until it ha
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -71,12 +70,15 @@ def go(index: int) -> None:
 def redraw(*parts: str) -> None:
     """Have these parts of the page drawn anew, and what else is owed.
 
-    An event may come when its sender has turned to another page; the parts are drawn on the way back.
+    An event may come when its sender has turned to another page. It interrupts that page, which is
+    then drawn whole; the parts follow on the way back.
     """
     owed = session.current().owed
     owed.update(parts)
-    with suppress(StreamlitAPIException):  # what it says of parts that the page of now does not have
+    try:
         st.rerun([part for part in PARTS if part in owed])
+    except StreamlitAPIException:  # the page of now does not have these parts
+        st.rerun()
 
 
 def settle() -> None:

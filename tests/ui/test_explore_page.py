@@ -254,13 +254,16 @@ def test_the_other_page_and_back_keeps_controls_and_run(app):
 
 
 def test_an_event_that_comes_when_another_page_is_open_is_answered_on_the_way_back(app, monkeypatch):
-    def refuse(parts):
-        raise StreamlitAPIException("No fragment found for target 'panel'.")
+    def rerun(parts=None):
+        whole.append(parts is None)
+        if parts:
+            raise StreamlitAPIException("No fragment found for target 'panel'.")
 
-    monkeypatch.setattr(actions.st, "rerun", refuse)
+    whole = []
+    monkeypatch.setattr(actions.st, "rerun", rerun)
     monkeypatch.setattr(actions.session, "current", lambda: state(app))
     actions.redraw("panel", "charts")
-    assert {"panel", "charts"} <= state(app).owed
+    assert {"panel", "charts"} <= state(app).owed and whole == [False, True]
 
 
 def test_the_first_click_on_a_fresh_server_forgets_no_control(app):
