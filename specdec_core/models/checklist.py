@@ -213,7 +213,7 @@ def _named(facts: ModelFacts, id_: int) -> str:
 def _contexts(target: ModelFacts, draft: ModelFacts | None) -> Iterator[Item]:
     title = "Context lengths fit"
     if target.context_length < 2:
-        reason = f"{target.name} accepts no text of two tokens, or does not say how long a one."
+        reason = f"{target.name} gives no usable context length: it must be at least 2 tokens."
         yield Item(title, Verdict.REFUSE, reason)
     elif draft and draft.context_length < target.context_length:
         reason = (

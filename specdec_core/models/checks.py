@@ -56,7 +56,7 @@ def weight_files(folder: Path) -> list[Path]:
         names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise PairError(f"{INDEX} in {shown_name(folder)} cannot be read.") from error
-    if not all(isinstance(name, str) and name == Path(name).name for name in names):
+    if not all(isinstance(name, str) and name == Path(name).name and name.strip(".") for name in names):
         raise PairError(f"{INDEX} in {shown_name(folder)} names files outside its folder.")
     return [folder / name for name in names]
 

@@ -187,7 +187,8 @@ class _Rotation:
     def reserve(self, places: int) -> None:
         if places > len(self.tables[0]):
             with self._growing:
-                self.tables = self._made(min(self._most, max(places, 2 * len(self.tables[0]))))
+                if places > len(self.tables[0]):  # nobody made them meanwhile
+                    self.tables = self._made(min(self._most, max(places, 2 * len(self.tables[0]))))
 
     @torch.inference_mode()
     def _made(self, places: int) -> tuple[Tensor, Tensor]:

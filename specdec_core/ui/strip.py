@@ -187,7 +187,7 @@ def _unsteadiness(trace: Trace) -> str:
     alone = metrics.baseline_time_per_token(trace)
     if alone is None or trace.costs is None:
         return ""
-    table = trace.costs.target[0]
+    table = trace.costs.plain
     if max(alone, table) <= UNSTEADY * min(alone, table):
         return ""
     return (
