@@ -3,10 +3,12 @@
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Generic, TypeVar
 
 from specdec_core.models.errors import PairError
+from specdec_core.models.progress import Cancelled, Meter, Progress
 
 T = TypeVar("T")
 
@@ -67,3 +69,40 @@ class Work(Generic[T]):
 
     def _unforeseen(self) -> str:
         return f"Something went wrong while {self._name}; the server's log says what."
+
+
+class MeteredWork(Generic[T]):
+    """Slow work that tells how far it is and may be given up; begun at once.
+
+    Args:
+        name, foreseen: as in ``Work``.
+        do: the work, given the meter that it tells.
+    """
+
+    def __init__(self, name: str, do: Callable[[Meter], T], foreseen: type[ValueError] = PairError) -> None:
+        self._meter = meter = Meter()
+        self._work: Work[T | None] = Work(name, lambda: _unless_cancelled(do, meter), foreseen)
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to an end, or was given up."""
+        return self._work.done or self._meter.cancelled
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing came out, or ""."""
+        return self._work.trouble
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        return self._meter.progress
+
+    def cancel(self) -> None:
+        """Give up."""
+        self._meter.cancel()
+
+
+def _unless_cancelled(do: Callable[[Meter], T], meter: Meter) -> T | None:
+    with suppress(Cancelled):
+        return do(meter)

@@ -1,12 +1,11 @@
 """Looking at a pair before it is loaded, in the background: the checklist may have to ask the hub."""
 
 import threading
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from specdec_core.models.progress import Cancelled, Meter, Progress
+from specdec_core.models.progress import Meter
 from specdec_core.models.registry import find_pair
-from specdec_core.ui.background import Work
+from specdec_core.ui.background import MeteredWork
 from specdec_core.ui.loading import Request, imported
 
 if TYPE_CHECKING:
@@ -16,8 +15,8 @@ _AT_ONCE = threading.Semaphore(2)
 """Visitors who choose many pairs make each other wait, rather than the hub or this machine."""
 
 
-class Check:
-    """A pair's checklist on its way.
+class Check(MeteredWork["Checklist"]):
+    """A pair's checklist on its way; begun at once.
 
     Args:
         request: which pair, and how it would run.
@@ -25,34 +24,14 @@ class Check:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self._meter = Meter()
-        self._work: Work[Checklist | None] = Work("checking a pair", self._look)
-
-    @property
-    def done(self) -> bool:
-        """Whether there is a checklist, or will not be one."""
-        return self._work.done
+        super().__init__("checking a pair", self._look)
 
     @property
     def found(self) -> "Checklist | None":
         """The checklist; None until it is there, and if there is none."""
         return self._work.result
 
-    @property
-    def trouble(self) -> str:
-        """Why there is no checklist, or ""."""
-        return self._work.trouble
-
-    @property
-    def progress(self) -> Progress:
-        """How far it is."""
-        return self._meter.progress
-
-    def cancel(self) -> None:
-        """Look no further; meant for checks that nobody will see."""
-        self._meter.cancel()
-
-    def _look(self) -> "Checklist | None":
+    def _look(self, meter: Meter) -> "Checklist":
         models = imported()
-        with _AT_ONCE, suppress(Cancelled):
-            return models.check_pair(find_pair(self.request.pair), meter=self._meter, **self.request.way())
+        with _AT_ONCE:
+            return models.check_pair(find_pair(self.request.pair), meter=meter, **self.request.way())

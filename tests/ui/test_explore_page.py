@@ -333,7 +333,7 @@ def asked(monkeypatch):
     """What was asked to be loaded, and what to be looked at; nothing is."""
     asked_ = []
     monkeypatch.setattr(loading.Loading, "ask", lambda self: asked_.append(self.request.pair))
-    monkeypatch.setattr(checking.Check, "_look", lambda self: CHECKED[self.request.pair])
+    monkeypatch.setattr(checking.Check, "_look", lambda self, meter: CHECKED[self.request.pair])
     return asked_
 
 
