@@ -235,7 +235,7 @@ def _costs(report: dict[str, Any]) -> Iterator[str]:
     )
     share = report["recording"]
     yield (
-        f"Recording takes {100 * share['median']:.1f} % of a round "
+        f"Records take {100 * share['median']:.1f} % of the time of recorded rounds "
         f"[{100 * share['low']:.1f}, {100 * share['high']:.1f}]"
     )
 

@@ -5,7 +5,7 @@ rule, the drafter and the recorder as objects. The loop knows token ids and logi
 nothing of tokenizers, text, devices or screens.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -149,11 +149,14 @@ class Decoder:
         self._drafter.observe(1)
 
     def rounds(self, settings: RoundSettings) -> Iterator[Round]:
-        """All rounds to the end of the run under one setting."""
-        while self.end is None:
-            yield self.step(settings)
+        """All rounds to the end of the run under one setting, recorded several at a time.
 
-    @torch.inference_mode()
+        Raises:
+            ModelFailure: as in ``step``, once all rounds before it were given.
+        """
+        while self.end is None:
+            yield from self._make(settings, _UNFLAGGED, self._recorder.together)
+
     def step(self, settings: RoundSettings, flags: RoundFlags = _UNFLAGGED) -> Round:
         """One round. If it fails, the run stands as it was before it.
 
@@ -161,15 +164,54 @@ class Decoder:
             RunEnded: the run has ended.
             ModelFailure: naming the model and the place whose logits are unusable.
         """
+        (item,) = self._make(settings, flags, lambda _: 1)
+        return item
+
+    @torch.inference_mode()
+    def _make(
+        self, settings: RoundSettings, flags: RoundFlags, together: Callable[[Evidence], int]
+    ) -> list[Round]:
+        """One round or several. If that fails, the run stands as it was before the first of them."""
         if self.end is not None:
             raise RunEnded(f"the run has ended: {self.end}")
+        before = len(self.ids), self._rounds
         try:
-            return self._round(settings, flags)
+            made = [self._round(settings, flags)]
+            most = together(made[0][1])
+            while self.end is None and len(made) < most and (more := self._further(settings, flags)):
+                made.append(more)
+            return self._recorded(made)
         except BaseException:
-            self._rewind()
+            self._return_to(*before)
             raise
 
-    def _round(self, settings: RoundSettings, flags: RoundFlags) -> Round:
+    def _further(self, settings: RoundSettings, flags: RoundFlags) -> tuple[Round, Evidence] | None:
+        """The next round, or None if it fails: the rounds before it are told first, then it fails again."""
+        before = len(self.ids), self._rounds
+        try:
+            return self._round(settings, flags)
+        except Exception:
+            self._return_to(*before)
+            return None
+
+    def _return_to(self, length: int, rounds: int) -> None:
+        """Take back whatever was made since the sequence had that length."""
+        del self.ids[length:]
+        self.end, self._rounds = None, rounds
+        self._rewind()
+
+    def _recorded(self, made: Sequence[tuple[Round, Evidence]]) -> list[Round]:
+        """The rounds with their records, the time of which they share."""
+        started = perf_counter()
+        records = self._recorder.record([evidence for _, evidence in made])
+        seconds = (perf_counter() - started) / len(made)
+        return [
+            replace(item, places=places, times=replace(item.times, record=seconds))
+            for (item, _), places in zip(made, records, strict=True)
+        ]
+
+    def _round(self, settings: RoundSettings, flags: RoundFlags) -> tuple[Round, Evidence]:
+        """Draft, verify, test, commit, rewind; the round without its record, and what that is made from."""
         started = perf_counter()
         sampling = self._run.in_force(settings.sampling)
         proposal = self._draft(settings.gamma, sampling)
@@ -180,15 +222,13 @@ class Decoder:
         outcome = self._test(evidence)
         sampled = perf_counter()
         verified = min(passed(), sampled)
-        places = self._recorder.record(evidence)
-        recorded = perf_counter()
         start = len(self.ids)
         self.ids += outcome.tokens
         self.end = outcome.end
         self._rewind()
         self._rounds += 1
-        around = (drafted - started) - sum(proposal.seconds) + (perf_counter() - recorded)
-        return Round(
+        around = (drafted - started) - sum(proposal.seconds) + (perf_counter() - sampled)
+        item = Round(
             index=self._rounds - 1,
             start=start,
             settings=settings,
@@ -200,15 +240,13 @@ class Decoder:
             clipped=outcome.clipped,
             draft_stop=proposal.stop,
             end=outcome.end,
-            times=RoundTimes(
-                proposal.seconds, verified - drafted, sampled - verified, around, recorded - sampled
-            ),
+            times=RoundTimes(proposal.seconds, verified - drafted, sampled - verified, around),
             flags=flags,
             target_cache=self._target.length,
             draft_cache=self._drafter.length,
-            places=places,
             origin=proposal.origin,
         )
+        return item, evidence
 
     def _draft(self, gamma: int, sampling: Sampling) -> Proposal:
         left, reason = room(self._run, self._target.context_length, len(self.emitted))

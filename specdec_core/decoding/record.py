@@ -1,10 +1,13 @@
-"""From the evidence of one round to its record.
+"""From the evidence of rounds to their records.
 
 The decoder hands every round's evidence to a recorder: ``FullRecorder`` keeps what the
 explorer shows, ``NoRecorder`` keeps nothing, for benchmarks. A record costs a few percent
-of a round, so everything is computed for all places at once.
+of a round, so everything is computed for all places at once, and where nobody waits for a
+single round, for several rounds at once.
 """
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -14,27 +17,54 @@ from torch import Tensor
 from .draws import intervals
 from .evidence import Evidence
 from .filters import soft
+from .rows import alike, stacked, unstacked
 from .rules import lacks_residual, overlap, residual
 from .types import TOP, Places, Sampling, TopTokens
 
+TOGETHER = 8
+"""Most rounds that are recorded at once."""
+
+VALUES = 2**18
+"""Probabilities of p up to which they are: 2 MiB. Beyond, the calls cost little beside the arithmetic."""
+
 
 class Recorder(Protocol):
-    """Makes a record of a round's evidence, or none."""
+    """Makes records of rounds, or none."""
 
-    def record(self, evidence: Evidence) -> Places | None: ...
+    def together(self, evidence: Evidence) -> int:
+        """How many rounds to hand over at once, if they are like this one and nobody waits for them."""
+        ...
+
+    def record(self, rounds: Sequence[Evidence]) -> Sequence[Places | None]:
+        """The record of each round."""
+        ...
 
 
 class NoRecorder:
     """Keeps nothing."""
 
-    def record(self, evidence: Evidence) -> None:
-        return None
+    def together(self, evidence: Evidence) -> int:
+        return 1
+
+    def record(self, rounds: Sequence[Evidence]) -> Sequence[None]:
+        return [None] * len(rounds)
 
 
 class FullRecorder:
     """Keeps what ``Places`` describes."""
 
-    def record(self, evidence: Evidence) -> Places:
+    def together(self, evidence: Evidence) -> int:
+        return max(1, min(TOGETHER, VALUES // evidence.target_probs.numel()))
+
+    def record(self, rounds: Sequence[Evidence]) -> Sequence[Places]:
+        groups = (list(group) for _, group in groupby(rounds, alike))
+        return [places for group in groups for places in self._group(group)]
+
+    def _group(self, rounds: Sequence[Evidence]) -> Iterator[Places]:
+        return unstacked(self._places(stacked(rounds)), [len(each.ids) for each in rounds])
+
+    def _places(self, evidence: Evidence) -> Places:
+        """The record of n drafts and of all places, K and K + 1 for a single round."""
         count = len(evidence.ids)
         q, p = evidence.draft_probs, evidence.target_probs
         soft_q, soft_p = _soft_draft(evidence), _soft_target(evidence)
@@ -110,18 +140,17 @@ def _tops(p: Tensor, q: Tensor, left: Tensor) -> tuple[TopTokens, TopTokens, Top
     Args:
         p: float64 [K+1, V]. q, left: float64 [K, V], the draft's law and the residual.
     """
-    count = len(q)
+    count, places = len(q), len(p)
     values, best = most_probable(torch.cat([p, q, left]), min(TOP, p.shape[-1]))
-    by_p, by_draft, by_left = best.split([count + 1, count, count])
+    by_p, by_draft, by_left = best.split([places, count, count])
     rest = np.maximum(1.0 - _numpy(values.sum(-1)), 0.0)
     ids, ranked = _numpy(best).astype(np.int32), _numpy(values)
-    of_p, of_q = slice(count + 1), slice(count + 1, 2 * count + 1)
-    of_left = slice(2 * count + 1, None)
-    own = p[:count]
+    of_p, of_q, of_left = slice(places), slice(places, places + count), slice(places + count, None)
+    own, asked = p[:count], _numpy(q.gather(-1, by_p[:count]))
     return (
-        TopTokens(ids[of_p], ranked[of_p], _longer(_numpy(q.gather(-1, by_p[:count])), np.nan), rest[of_p]),
-        _without_last(ids[of_q], _numpy(own.gather(-1, by_draft)), ranked[of_q], rest[of_q]),
-        _without_last(ids[of_left], *_both(own, q, by_left), rest[of_left]),
+        TopTokens(ids[of_p], ranked[of_p], _padded(asked, places, np.nan), rest[of_p]),
+        _at_drafts(places, ids[of_q], _numpy(own.gather(-1, by_draft)), ranked[of_q], rest[of_q]),
+        _at_drafts(places, ids[of_left], *_both(own, q, by_left), rest[of_left]),
     )
 
 
@@ -130,14 +159,16 @@ def _both(p: Tensor, q: Tensor, ids: Tensor) -> tuple[np.ndarray, np.ndarray]:
     return _numpy(p.gather(-1, ids)), _numpy(q.gather(-1, ids))
 
 
-def _without_last(ids: np.ndarray, p: np.ndarray, q: np.ndarray, rest: np.ndarray) -> TopTokens:
-    """A ranking of the K drafted places; at the last one no draft was made, so there is none."""
-    return TopTokens(_longer(ids, 0), _longer(p, np.nan), _longer(q, np.nan), _longer(rest, np.nan))
+def _at_drafts(places: int, ids: np.ndarray, p: np.ndarray, q: np.ndarray, rest: np.ndarray) -> TopTokens:
+    """A ranking of the drafted places; at a last one no draft was made, so there is none."""
+    probs = (_padded(column, places, np.nan) for column in (p, q, rest))
+    return TopTokens(_padded(ids, places, 0), *probs)
 
 
-def _longer(rows: np.ndarray, fill: float) -> np.ndarray:
-    """The rows and one more, of ``fill``."""
-    return np.concatenate([rows, np.full_like(rows[:1], fill, shape=(1, *rows.shape[1:]))])
+def _padded(rows: np.ndarray, count: int, fill: float) -> np.ndarray:
+    """The rows, and after them so many of ``fill`` that there are ``count``."""
+    missing = np.full_like(rows, fill, shape=(count - len(rows), *rows.shape[1:]))
+    return np.concatenate([rows, missing])
 
 
 def most_probable(probs: Tensor, size: int) -> tuple[Tensor, Tensor]:

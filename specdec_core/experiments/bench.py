@@ -173,6 +173,7 @@ def _speculative(pair: Pair, job: Job, run: RunSettings) -> Measurement:
         verify=sum(each.times.verify for each in rounds),
         sample=sum(each.times.sample for each in rounds),
         other=sum(each.times.other for each in rounds),
+        record=sum(each.times.record for each in rounds),
     )
 
 

@@ -107,6 +107,7 @@ class Measurement:
         drafted, tested, accepted: drafted tokens and what became of them.
         overlap: Σ β over tested places; only where the run was recorded.
         draft, verify, sample, other: parts of the rounds' time.
+        record: seconds of making the rounds' records, which come on top.
     """
 
     job: Job
@@ -124,6 +125,7 @@ class Measurement:
     verify: float = 0.0
     sample: float = 0.0
     other: float = 0.0
+    record: float = 0.0
 
 
 @dataclass(frozen=True)

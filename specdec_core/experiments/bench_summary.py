@@ -19,11 +19,11 @@ from .bench_plan import BENCH_VERSION, DRAFTING, BenchResult, Job, Measurement, 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A median over pairs of runs and an interval for it.
+    """A median over runs or pairs of runs and an interval for it.
 
     Attributes:
         median, low, high: see ``median_interval``.
-        pairs: how many pairs.
+        pairs: how many.
     """
 
     median: float
@@ -173,15 +173,19 @@ def _alpha(result: BenchResult, job: Job) -> float:
 
 
 def recording_share(result: BenchResult) -> Ratio:
-    """Share of a recorded round's time that recording takes, from the same runs with and without it."""
-    pairs = [
-        (Job(Way.RECORDED, mode, gamma), Job(Way.SPECULATIVE, mode, gamma))
-        for mode in Mode
-        for gamma in result.settings.gammas
-    ]
-    kept = [ratio for recorded, bare in pairs for ratio in _ratios(result, recorded, bare, decode_speed)]
-    shares = [1 - ratio for ratio in kept]
+    """Share of a recorded run's rounds that went into records, by the clock around the recorder.
+
+    What recording costs a run as a whole, caches that it cools included, is to be seen in the rows of
+    ``Way.RECORDED`` beside those of ``Way.SPECULATIVE``; there it drowns in the differences between runs.
+    """
+    runs = [run for run in result.measurements if run.job.way is Way.RECORDED]
+    shares = [run.record / (run.record + _decoding(run)) for run in runs]
     return Ratio(*median_interval(shares), len(shares))
+
+
+def _decoding(run: Measurement) -> float:
+    """Seconds of a run's rounds, records aside."""
+    return run.draft + run.verify + run.sample + run.other
 
 
 def best(ours: Sequence[Row], mode: Mode) -> Row:

@@ -102,6 +102,16 @@ def test_recording_changes_no_token(report):
                     assert bare[pair][count] == recorded[pair][count]
 
 
+def test_the_share_of_recording_is_that_of_the_time_around_it(report):
+    recorded = [run for run in report["measurements"] if run["job"]["way"] == Way.RECORDED]
+    bare = [run for run in report["measurements"] if run["job"]["way"] == Way.SPECULATIVE]
+    parts = ("draft", "verify", "sample", "other")
+    shares = sorted(run["record"] / sum(run[part] for part in (*parts, "record")) for run in recorded)
+    assert report["recording"]["median"] == pytest.approx(median(shares))
+    assert report["recording"]["pairs"] == len(recorded)
+    assert all(run["record"] < 1e-3 for run in bare)
+
+
 def test_every_goal_is_said_to_be_met_or_missed(report_and_table):
     report, table = report_and_table
     assert len(report["goals"]) == 5

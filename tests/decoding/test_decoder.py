@@ -111,7 +111,8 @@ def test_a_prompt_that_fills_the_context_is_refused():
 def test_after_every_round_the_caches_hold_what_the_design_says(gamma, rule):
     """N − 1 tokens for the target, at most N − 1 for the draft."""
     decoder = toy_decoder(contextual(1, 6), contextual(2, 6), 6, rule=rule, max_new_tokens=30)
-    for round in decoder.rounds(RoundSettings(gamma)):
+    while decoder.end is None:
+        round = decoder.step(RoundSettings(gamma))
         assert round.target_cache == len(decoder.ids) - 1
         assert round.draft_cache <= len(decoder.ids) - 1
 
