@@ -33,6 +33,15 @@ function carpetShape(view) {
   return { rows, column, columns, row, width, height: CARPET.top + rows * row + CARPET.bottom };
 }
 
+/** Width of a cell. */
+const cellWidth = ({ column }) => Math.max(column - (column > 8 ? 2 : column > 4 ? 1 : 0), 0.5);
+
+/** What tells the target's own tokens apart where there is no room for their marks. */
+function hollowKey(shape) {
+  if (cellWidth(shape) >= CARPET.glyphsFrom) return "";
+  return ` · ${MARKS[SOURCE.BONUS]} filled, ${MARKS[SOURCE.CORRECTION]} hollow`;
+}
+
 /** Columns to make room for: an eighth more at most, so that new rounds seldom change the scale. */
 function roomyCount(count) {
   const step = Math.max(1, 2 ** (Math.floor(Math.log2(Math.max(count, 1))) - 3));
@@ -44,8 +53,8 @@ function drawCarpet(view) {
   const { run, rounds } = view.store;
   const none = rounds.length === 0;
   view.carpetBody.hidden = none;
-  view.hint.textContent = none ? "each round adds a column here" : "drag to scrub";
   view.shape = carpetShape(view);
+  view.hint.textContent = none ? "each round adds a column here" : `drag to scrub${hollowKey(view.shape)}`;
   view.frame.classList.remove("still");
   const facts = [run, view.root.dataset.theme, devicePixelRatio, view.shape];
   redraw(view, "carpet", facts, () => startCarpet(view));
@@ -103,9 +112,8 @@ function drawColumnNumber({ pen, shape, colours }, round) {
 
 function drawColumn(view, round) {
   const { pen, shape, colours } = view;
-  const gap = shape.column > 8 ? 2 : shape.column > 4 ? 1 : 0;
-  const x = CARPET.left + round.i * shape.column + gap / 2;
-  const width = Math.max(shape.column - gap, 0.5);
+  const width = cellWidth(shape);
+  const x = CARPET.left + round.i * shape.column + (shape.column - width) / 2;
   round.places.forEach((place, index) => {
     const box = [x, CARPET.top + index * shape.row + 1.5, width, shape.row - 3];
     const out = round.out[index];
@@ -126,15 +134,16 @@ function drawKept(pen, [x, y, width, height], colours) {
 }
 
 function drawOwn(pen, [x, y, width, height], mark, colours) {
-  if (width < 6) {
-    pen.fillStyle = colours.target;
+  const marked = width >= CARPET.glyphsFrom;
+  pen.fillStyle = pen.strokeStyle = colours.target;
+  if (!marked && mark === MARKS[SOURCE.BONUS]) {
     pen.fillRect(x, y, width, height);
     return;
   }
-  pen.strokeStyle = colours.target;
-  pen.lineWidth = 2;
-  pen.strokeRect(x + 1, y + 1, width - 2, height - 2);
-  if (width < CARPET.glyphsFrom || height < 9) return;
+  const line = Math.min(2, width / 3);
+  pen.lineWidth = line;
+  pen.strokeRect(x + line / 2, y + line / 2, width - line, height - line);
+  if (!marked) return;
   pen.fillStyle = colours.ink;
   pen.save();
   if (width < 15) pen.font = pen.font.replace("11px", "8px");

@@ -33,6 +33,7 @@ function drawPlace(view, round, index) {
     return;
   }
   const place = round.places[index];
+  const held = view.inspector.querySelector(".more:focus");
   const full = view.expanded ? view.store.details.get(view.expanded) : null;
   const shown = full ?? place;
   fill(
@@ -42,6 +43,7 @@ function drawPlace(view, round, index) {
     shown.strip ? drawStrip(view, round, index, shown) : null,
     place.note ? make("p", "note", place.note) : null,
   );
+  if (held) view.inspector.querySelector(".more")?.focus();
 }
 
 function scaleToggle(view) {
@@ -62,12 +64,11 @@ function scaleToggle(view) {
 function moreButton(view, round, index, others) {
   const open = view.expanded !== null;
   const words = open ? "show fewer" : `${others.toLocaleString("en")} others…`;
-  const button = make("button", "more", words, { type: "button", "aria-expanded": String(open) });
+  const button = make("button", "more rest", words, { type: "button", "aria-expanded": String(open) });
   button.onclick = () => {
     view.expanded = open ? null : `${round.i}/${index}`;
     if (!open) askForDetail(view, round.i, index);
     drawInspector(view);
-    view.inspector.querySelector(".more").focus();
   };
   return button;
 }
@@ -123,7 +124,7 @@ function barPart(className, from, to) {
   return part;
 }
 
-/** The axis of the bars; it stays in sight under a list that scrolls. */
+/** The axis of the bars. */
 function axis(view, end) {
   const line = make("span", "axis", null, { "aria-hidden": "true" });
   const percent = (value) => `${Number((100 * value).toPrecision(3))} %`;
@@ -139,9 +140,9 @@ function axis(view, end) {
 function restRow(view, round, index, [count, qs, ps], drafted) {
   return [
     moreButton(view, round, index, count),
-    make("span"),
-    make("span", "number by-draft", drafted ? qs : ""),
-    make("span", "number by-target", ps),
+    make("span", "rest"),
+    make("span", "number rest by-draft", drafted ? qs : ""),
+    make("span", "number rest by-target", ps),
   ];
 }
 

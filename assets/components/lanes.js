@@ -77,7 +77,7 @@ function lanesGrid(view, round, emitted) {
 function passTitle(view, round, times) {
   const title = make("p", "lane-title by-target checking", times.verify);
   const { alone } = view.data;
-  if (alone && round.k) title.append(make("span", "alone", ` (a pass over one token alone: ${alone})`, { title: PASS_ALONE }));
+  if (alone && round.k) title.append(" ", make("span", "alone", `(a pass over one token alone: ${alone})`, { title: PASS_ALONE }));
   return title;
 }
 

@@ -54,8 +54,8 @@ function makeRoundText(round, before) {
   return fill(span, space, seam, ...tokens);
 }
 
-/** Whether a line through a token leaves it readable: through a lone comma it makes a semicolon. */
-const canBeStruck = (label) => /[\p{L}\p{M}\p{N}]/u.test(label);
+/** Whether a line through a token leaves it readable: a lone comma becomes a semicolon, a lone letter a blot. */
+const canBeStruck = (label) => /[\p{L}\p{N}].*[\p{L}\p{N}]/u.test(label);
 
 const textOf = (round) => round.out.map(([text]) => text).join("");
 

@@ -105,8 +105,7 @@ def _key(palette: Palette, costs: CostTable | None) -> str:
     bars = coloured("survival, measured", palette.draft_text)
     if costs is None:
         return bars
-    line = coloured("break-even line", palette.ink)
-    return f"{bars} · {line} from costs (○ as measured), c = {costs.c:.2f}"
+    return f"{bars} · {coloured('break-even', palette.ink)} (○ as measured), c = {costs.c:.2f}"
 
 
 def _best_label(palette: Palette, pays: metrics.BreakEven) -> dict[str, Any]:

@@ -11,6 +11,9 @@ from specdec_core.figures.style import NO_VALUE, axis, coloured, empty, figure, 
 from specdec_core.traces import metrics
 from specdec_core.traces.trace import Trace
 
+AHEAD = 1.5
+"""While a run goes on, the frame reaches so many times as far as the race has come."""
+
 
 @dataclass(frozen=True)
 class _Joint:
@@ -24,7 +27,7 @@ class _Joint:
     @property
     def words(self) -> str:
         run, alone = _ms(self.run), _ms(self.alone)
-        return f"after round {self.round + 1}, {self.tokens} tokens: {run}, target alone {alone} for as many"
+        return f"{_tokens(self.tokens)} after round {self.round + 1}: {run}, target alone {alone}"
 
 
 def race(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
@@ -42,19 +45,31 @@ def race(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
     data = ([_alone_line(palette, both)] if timed else []) + _run_lines(palette, both)
     if joint is not None and joint.alone is not None:
         data.append(_bridge(palette, joint))
-    end = max(both.run_ms[-1], both.target_ms[-1])
+    end, most = _frame(both, ended=trace.end is not None)
     return figure(
         palette,
         data,
         x=x | {"range": [-0.01 * end, 1.03 * end]},
-        y=y | {"range": [0, 1.22 * max(both.run_tokens[-1], both.target_tokens[-1])]},
+        y=y | {"range": [0, 1.22 * most]},
         alt=_alt(both, joint, timed),
-        heading="<br>".join(filter(None, (_heading(palette, both, joint), _conditions(trace, both)))),
-        notes=[
-            _run_label(palette, both),
-            *([_alone_label(palette, both, _same_law(trace))] if timed else []),
-        ],
+        heading="<br>".join(
+            filter(None, (_key(palette, both), _at_cursor(palette, joint), _conditions(trace, both)))
+        ),
+        notes=[_same_law_note(palette)] if timed and _same_law(trace) else [],
     )
+
+
+def _frame(both: metrics.Race, *, ended: bool) -> tuple[float, int]:
+    """The time and the tokens that are in sight: all of them, once the run is over.
+
+    Until then the target alone, timed to its end, would leave the run a corner of the figure.
+    """
+    end = max(both.run_ms[-1], both.target_ms[-1])
+    if not ended:
+        alone = metrics.when(both.target_ms, both.target_tokens, both.run_tokens[-1]) or 0
+        end = min(end, AHEAD * max(both.run_ms[-1], alone))
+    inside = int(np.searchsorted(both.target_ms, end, side="right")) - 1
+    return end, max(both.run_tokens[-1], inside)
 
 
 def _joint(both: metrics.Race, cursor: int) -> _Joint | None:
@@ -112,32 +127,29 @@ def _bridge(palette: Palette, joint: _Joint) -> dict[str, Any]:
     }
 
 
-def _run_label(palette: Palette, both: metrics.Race) -> dict[str, Any]:
-    """The run's name in the upper left corner, which the lines leave free."""
-    words = f"this run: {both.run_tokens[-1]} tokens, {_ms(both.run_ms[-1])}"
+def _same_law_note(palette: Palette) -> dict[str, Any]:
+    """Why the two texts differ, in the upper left corner, which the lines leave free."""
     corner = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "top"}
-    return note(words, palette.draft_text, **corner, xshift=6)
+    return note("the target alone: other dice, same distribution", palette.grey, **corner, xshift=6)
 
 
-def _alone_label(palette: Palette, both: metrics.Race, same_law: bool) -> dict[str, Any]:
-    """The target's name under its line, which leaves the lower right corner free."""
-    words = f"target alone: {both.target_tokens[-1]} tokens, {_ms(both.target_ms[-1])}"
-    if same_law:
-        words += f"<br>{coloured('other dice, same distribution', palette.grey)}"
-    corner = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "bottom"}
-    return note(words, palette.target_text, **corner, yshift=4, align="right")
-
-
-def _heading(palette: Palette, both: metrics.Race, joint: _Joint | None) -> str:
-    """The cursor's two times, or that there is nothing to race against."""
+def _key(palette: Palette, both: metrics.Race) -> str:
+    """Both sides in their colours, with what each has in all."""
+    words = f"this run: {_tokens(both.run_tokens[-1])}, {_ms(both.run_ms[-1])}"
+    run = coloured(words, palette.draft_text)
     if len(both.target_ms) == 1:
-        return "the target alone is not timed yet"
+        return f"{run} · target alone not timed yet"
+    alone = f"target alone: {both.target_tokens[-1]}, {_ms(both.target_ms[-1])}"
+    return f"{run} · {coloured(alone, palette.target_text)}"
+
+
+def _at_cursor(palette: Palette, joint: _Joint | None) -> str:
     return "" if joint is None else coloured(joint.words, palette.ink)
 
 
 def _conditions(trace: Trace, both: metrics.Race) -> str:
     """What was timed where, and whether all of it may enter a speed."""
-    clock = "" if both.fair else " · not all times are clean, the speed-up leaves those out"
+    clock = "" if both.fair else " · not all times count"
     return trace.conditions + (" · replayed" if both.replayed else "") + clock
 
 
@@ -151,14 +163,20 @@ def _same_law(trace: Trace) -> bool:
 
 
 def _alt(both: metrics.Race, joint: _Joint | None, timed: bool) -> str:
-    run = f"This run gave {both.run_tokens[-1]} tokens in {_ms(both.run_ms[-1])}."
+    run = f"This run gave {_tokens(both.run_tokens[-1])} in {_ms(both.run_ms[-1])}."
     alone = f"The target alone gave {both.target_tokens[-1]} in {_ms(both.target_ms[-1])}."
     if not timed:
         alone = "The target alone is not timed yet."
-    return " ".join([run, alone, *([f"{joint.words[0].upper()}{joint.words[1:]}."] if joint else [])])
+    return " ".join([run, alone, *([f"{joint.words}."] if joint else [])])
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count} tokens"
 
 
 def _ms(value: float | None) -> str:
     if value is None:
         return NO_VALUE
+    if value >= 10_000:
+        return f"{value / 1000:.1f} s"
     return f"{value:.0f} ms" if value >= 100 else f"{value:.1f} ms"

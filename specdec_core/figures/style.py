@@ -23,7 +23,7 @@ CONFIG: dict[str, Any] = {
 """Plotly's configuration for every chart; there is no way to send a chart anywhere."""
 
 FONT = '"Source Sans", "Source Sans Pro", "Segoe UI", "Helvetica Neue", Arial, sans-serif'
-HEIGHT = 280
+HEIGHT = 296
 CLEAR = "rgba(0,0,0,0)"
 NO_VALUE = "–"
 """What stands where nothing was counted."""

@@ -91,7 +91,8 @@ def ratio_words(drafted: Drafted) -> dict[str, str | None]:
         shown, test = f"{drafted.u:.2f}", "never kept"
     else:
         shown, limit = dice(drafted.u, ratio)
-        test = f"kept if dice < {limit}"
+        # "dice < 1.00" would read as if nothing could fall.
+        test = "almost always kept" if float(limit) == 1 else f"kept if dice < {limit}"
     tested = drafted.verdict <= Verdict.REJECTED
     return _card(
         qs=percent(drafted.q),

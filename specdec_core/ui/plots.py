@@ -23,8 +23,9 @@ CHARTS: dict[str, Callable[[Trace, Palette, int], go.Figure]] = {
 
 WORDS = {
     "Race": "Up is more tokens, left is sooner. This run jumps a round at a time; the target alone climbs a "
-    "token a pass. All rounds are here; the speed-up above is of those whose times count, over the mean of "
-    "all of the target's tokens. “Replayed” times are of the same rounds, made once more without pauses.",
+    "token a pass, and leaves the frame while the run goes on. All rounds are here; the speed-up above is of "
+    "those whose times count, over the mean of all of the target's tokens. “Replayed” times are of the same "
+    "rounds, made once more without pauses.",
     "Acceptance": "Overlap β is what the distributions of draft and target have in common at a place, "
     "Σ min(p, q): under speculative sampling the chance that a draft there is kept. The band is the 95 % "
     "interval of kept of tested.",

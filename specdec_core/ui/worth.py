@@ -68,9 +68,10 @@ def _too_long(pays: BreakEven, gamma: int) -> str:
         return ""
     place = best + 1
     survival, price = (_percent(each[place - 1]) for each in (pays.places.survival, pays.line))
+    already = " already" if used < gamma else ""  # beyond it nothing was ever tested
     return (
         f"Shorter drafts would pay more here: the model says {most:.2f}× at γ = {best} and {gain:.2f}× at "
-        f"γ = {used}, since draft {place} survives in {survival} of rounds and pays from {price} on."
+        f"γ = {used}{already}, since draft {place} survives in {survival} of rounds and pays from {price} on."
     )
 
 

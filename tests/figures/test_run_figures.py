@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -87,6 +88,27 @@ def test_the_races_cursor_joins_both_sides_at_equal_tokens() -> None:
     assert bridge.x[1] == pytest.approx(both.target_ms[tokens])
 
 
+def test_the_race_shows_what_there_is_of_a_run_that_goes_on_and_all_of_one_that_is_over() -> None:
+    going = make_trace(("AAAA", "R..."))
+    both, early = metrics.race(going), race.race(going, LIGHT)
+    last, end = both.run_ms[-1], early.layout.xaxis.range[1]
+    assert last < end < 2 * max(last, both.target_ms[both.run_tokens[-1]]) < both.target_ms[-1]
+    inside = both.target_tokens[both.target_ms <= end / 1.03][-1]
+    assert early.layout.yaxis.range[1] == pytest.approx(1.22 * max(both.run_tokens[-1], inside))
+    over = race.race(make_trace(("AAAA", "R..."), end=EndReason.LIMIT), LIGHT)
+    assert over.layout.xaxis.range[1] >= both.target_ms[-1]
+    assert over.layout.yaxis.range[1] >= both.target_tokens[-1]
+
+
+@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
+@pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
+def test_a_phone_has_room_for_every_line_above_a_figure(draw: Draw, trace: Trace) -> None:
+    last = len(trace.rounds) - 1
+    fig = draw(trace, LIGHT) if draw is break_even.break_even else draw(trace, LIGHT, last)
+    for line in (fig.layout.title.text or "").split("<br>"):
+        assert len(re.sub("<[^>]*>", "", line)) <= 58
+
+
 def test_the_race_says_so_when_the_target_alone_was_not_timed_or_not_as_long() -> None:
     untimed = race.race(TRACES["bare"], LIGHT, 2)
     assert "not timed yet" in untimed.layout.title.text
@@ -104,8 +126,8 @@ def test_the_machine_stands_beside_every_time(draw: Draw) -> None:
 def test_unclean_and_replayed_times_are_called_so() -> None:
     unclean = make_trace(OUTCOMES, flags=[RoundFlags(contended=True)])
     replayed = make_trace(OUTCOMES, flags=[RoundFlags(contended=True)], replay=len(OUTCOMES))
-    assert "not all times are clean" in race.race(unclean, LIGHT).layout.title.text
-    assert "not all times are clean" not in race.race(replayed, LIGHT).layout.title.text
+    assert "not all times count" in race.race(unclean, LIGHT).layout.title.text
+    assert "not all times count" not in race.race(replayed, LIGHT).layout.title.text
     for draw in (race.race, latency.latency):
         assert "replayed" in draw(replayed, LIGHT).layout.title.text
         assert "replayed" not in draw(unclean, LIGHT).layout.title.text

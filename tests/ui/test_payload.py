@@ -88,6 +88,14 @@ def test_always_kept_is_said_only_where_no_dice_could_reject(p, q, u):
     assert card["us"] is not None
 
 
+def test_a_threshold_that_rounds_to_1_is_no_number():
+    drafted = place_words.Drafted(1, "a", Verdict.ACCEPTED, 0.34, 0.340001, 0.12, "b")
+    assert place_words.ratio_words(drafted)["test"] == "almost always kept"
+    fell = replace(drafted, u=0.999999, verdict=Verdict.REJECTED)
+    assert place_words.ratio_words(fell)["test"] == "kept if dice < 0.999997"
+    assert place_words.ratio_words(replace(drafted, p=0.33))["test"] == "kept if dice < 0.97"
+
+
 def test_at_temperature_0_every_rule_reads_as_greedy():
     trace = factory.make_trace(("AAAR",), sampling=Sampling(temperature=0))
     (item,) = payload.compact_rounds(trace, 0)

@@ -56,6 +56,13 @@ def test_drafts_that_are_too_long_are_told_with_the_better_length():
     )
 
 
+def test_a_length_beyond_all_tests_is_not_said_to_have_been_used():
+    trace = run(["AR...", "R....", "AAR.."] * 5, c=0.3)
+    pays, gamma = metrics.break_even(trace), trace.rounds[-1].settings.gamma
+    assert 0 < pays.best < len(pays.line) < gamma == 5
+    assert f"× at γ = {len(pays.line)} already, since" in sentence(trace)
+
+
 def test_a_draft_without_proposals_is_told():
     said = sentence(run(["", "", "AA"] * 6, gamma=4))
     assert said.startswith("The draft had nothing to propose in 12 of 18 rounds")
