@@ -7,6 +7,7 @@ rest of what was recorded is fetched when the reader opens the place.
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -68,12 +69,20 @@ def one_token_alone(trace: Trace) -> str | None:
     return None if busy else _milliseconds(alone)
 
 
-def compact_rounds(trace: Trace, base: int, upto: int | None = None) -> list[Json]:
-    """Rounds ``base`` to ``upto`` (all by default) of a trace as the browser keeps them."""
-    rounds = trace.rounds[base:upto]
-    texts = _texts(trace, base, upto)
-    counts = _survivors(trace.rounds[:upto], base)
-    return [_round(trace, *each) for each in zip(rounds, texts, counts, strict=True)]
+def compact_rounds(trace: Trace, base: int) -> list[Json]:
+    """Rounds ``base`` onwards of a trace as the browser keeps them."""
+    return _from_the_start(trace) if base == 0 else _compact(trace, base)
+
+
+@lru_cache(maxsize=2)
+def _from_the_start(trace: Trace) -> list[Json]:
+    """All rounds, remembered: every visitor begins with the same recorded trace."""
+    return _compact(trace, 0)
+
+
+def _compact(trace: Trace, base: int) -> list[Json]:
+    texts, counts = _texts(trace, base), _survivors(trace.rounds, base)
+    return [_round(trace, *each) for each in zip(trace.rounds[base:], texts, counts, strict=True)]
 
 
 def replayed_times(trace: Trace, base: int) -> list[Json]:
@@ -187,13 +196,13 @@ def _last_place(trace: Trace, item: Round) -> Json:
     }  # fmt: skip
 
 
-def _texts(trace: Trace, base: int, upto: int | None) -> list[list[str]]:
+def _texts(trace: Trace, base: int) -> list[list[str]]:
     """Running text of each round's tokens; a character split between rounds goes to the later."""
     before = [*trace.run.prompt_ids[-BEFORE:]]
     for item in trace.rounds[max(base - BEFORE, 0) : base]:
         before += item.emitted.tolist()
     before = before[-BEFORE:]
-    rounds = trace.rounds[base:upto]
+    rounds = trace.rounds[base:]
     ids = before + [id_ for item in rounds for id_ in item.emitted.tolist()]
     texts = iter(running_text([trace.pieces.get(id_, b"") for id_ in ids])[len(before) :])
     return [[next(texts) for _ in item.emitted] for item in rounds]
