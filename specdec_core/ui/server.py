@@ -1,6 +1,5 @@
 """What the server does before it answers anyone, so that no visitor has to wait for it."""
 
-import sys
 from importlib import import_module
 
 from streamlit.runtime.pages_manager import PagesManager
@@ -10,14 +9,9 @@ from specdec_core.ui import payload, recorded
 _FIRST_PAGE = ("charts", "controls", "machine", "rounds", "session", "shell")
 """The modules that Explore imports."""
 
-_TURN_SECONDS = 0.001
-"""How long a thread may keep the interpreter from others that wait: not five milliseconds, Python's own
-choice, of which a page with its sixty scripts would wait hundreds while another thread imports torch."""
-
 
 def prepare() -> None:
     """Import what the first page needs, and read and write out the recorded trace."""
-    sys.setswitchinterval(_TURN_SECONDS)
     # Until the first st.navigation Streamlit takes pages/ for an app of its old kind (see shell).
     PagesManager.uses_pages_directory = False
     for name in _FIRST_PAGE:
