@@ -83,7 +83,7 @@ model, knobs = st.columns(2, gap="large")
 with model:
     st.markdown(WORDS["speed"])
     st.latex(
-        r"\begin{aligned} E &= \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha} && \text{tokens per round} \\[4pt]"
+        r"\begin{aligned} E &= \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha} && \text{tokens per round} \\[14pt]"
         r" S &= \frac{E}{\gamma c + v(\gamma)} && \text{speed-up} \end{aligned}"
     )
 with knobs:

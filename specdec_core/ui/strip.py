@@ -152,7 +152,7 @@ def _rounds(upto: int) -> str:
 
 
 def _ms(seconds: float | None) -> str:
-    return NOTHING if seconds is None else f"{seconds * 1000:.1f} ms"
+    return NOTHING if seconds is None else f"{seconds * 1000:.{1 if seconds < 0.1 else 0}f} ms"
 
 
 def _times(ratio: float | None) -> str:
