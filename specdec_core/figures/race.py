@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from specdec_core.decoding.settings import RuleName
 from specdec_core.figures.palette import Palette
 from specdec_core.figures.style import NO_VALUE, axis, coloured, empty, figure, note, small
 from specdec_core.traces import metrics
@@ -55,7 +56,7 @@ def race(trace: Trace, palette: Palette, cursor: int = -1) -> go.Figure:
         heading="<br>".join(
             filter(None, (_key(palette, both), _at_cursor(palette, joint), _conditions(trace, both)))
         ),
-        notes=[_same_law_note(palette)] if timed and _same_law(trace) else [],
+        notes=[_text_note(palette, trace)] if timed and _same_law(trace) else [],
     )
 
 
@@ -127,10 +128,15 @@ def _bridge(palette: Palette, joint: _Joint) -> dict[str, Any]:
     }
 
 
-def _same_law_note(palette: Palette) -> dict[str, Any]:
-    """Why the two texts differ, in the upper left corner, which the lines leave free."""
+def _text_note(palette: Palette, trace: Trace) -> dict[str, Any]:
+    """Why the two texts differ or not, in the upper left corner, which the lines leave free.
+
+    Exact match draws the target's own tokens with the uniforms that plain decoding draws them with.
+    """
+    same = trace.run.rule == RuleName.EXACT_MATCH
+    words = "same dice, same text" if same else "other dice, same distribution"
     corner = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "top"}
-    return note("the target alone: other dice, same distribution", palette.grey, **corner, xshift=6)
+    return note(f"the target alone: {words}", palette.grey, **corner, xshift=6)
 
 
 def _key(palette: Palette, both: metrics.Race) -> str:

@@ -142,6 +142,11 @@ def test_only_drawn_tokens_are_called_other_dice(trace: Trace, differs: bool) ->
     assert ("other dice, same distribution" in race.race(trace, LIGHT).to_json()) is differs
 
 
+def test_exact_match_writes_what_the_target_alone_writes_and_the_race_says_so() -> None:
+    sent = race.race(make_trace(OUTCOMES, rule="exact match"), LIGHT).to_json()
+    assert "same dice, same text" in sent and "other dice" not in sent
+
+
 def test_running_acceptance_shows_counts_interval_and_overlap() -> None:
     trace = TRACES["usual"]
     found, fig = metrics.running(trace), rounds.running_acceptance(trace, LIGHT, 2)
