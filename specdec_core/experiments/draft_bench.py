@@ -1,5 +1,6 @@
 """Every draft that a pair can have, on the same prompts in one run: what it keeps, costs and gains."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -41,7 +42,8 @@ class DraftRow:
         overlap, kept, tokens_per_round, predicted: ``mean_overlap``, ``kept_of_tested``,
             ``tokens_per_round`` and ``speedup_expected`` of ``traces.metrics``, means over prompts.
         c: time of a draft step in tokens of plain decoding.
-        speedup: time per token of plain decoding over that of this draft, median over prompts.
+        speedup: time per token of plain decoding over that of this draft, timed in turns, a round here and
+            as many tokens there; median over prompts.
     """
 
     kind: str
@@ -79,7 +81,7 @@ def bench_drafts(
 
 
 def _run(pair: Pair, kind: str, prompt: str, settings: RoundSettings, tokens: int) -> LiveRun:
-    """One run to its end, and the target alone right after it, so that both meet the same machine."""
+    """One run to its end, then once more in turns with the target alone: both meet the same machine."""
     live = LiveRun.start(
         pair,
         prompt,
@@ -89,7 +91,7 @@ def _run(pair: Pair, kind: str, prompt: str, settings: RoundSettings, tokens: in
     )
     while not live.ended:
         live.next_round(settings)
-    live.measure_baseline(settings.sampling)
+    deque(live.replay(settings.sampling), maxlen=0)
     live.measure_costs()
     return live
 
@@ -104,7 +106,7 @@ def _row(kind: str, answers: str, settings: RoundSettings, runs: Sequence[LiveRu
         kept=_mean(metrics.kept_of_tested, traces),
         c=traces[0].costs.c,
         tokens_per_round=_mean(metrics.tokens_per_round, traces),
-        speedup=median(map(_speedup, traces)),
+        speedup=median(map(metrics.speedup_measured, traces)),
         predicted=_mean(metrics.speedup_expected, traces),
     )
 
@@ -113,9 +115,3 @@ def _mean(metric: Callable[[Trace], float | None], traces: Sequence[Trace]) -> f
     """Mean over the prompts that there is something to count on."""
     found = [value for value in map(metric, traces) if value is not None]
     return fmean(found) if found else None
-
-
-def _speedup(trace: Trace) -> float:
-    """Time per token of the target alone over this run's, whose first rounds after loading count as well."""
-    own = sum(item.times.total for item in trace.rounds) / len(trace.emitted)
-    return float(trace.baseline.seconds.mean()) / own
