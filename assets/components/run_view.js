@@ -18,6 +18,7 @@ function mount(parentElement) {
   view.observer = new ResizeObserver(() => fitWidth(view));
   view.observer.observe(view.root);
   VIEWS.set(parentElement, view);
+  arrived();
   return view;
 }
 

@@ -57,7 +57,7 @@ function askForMissing(view) {
   stopAsking(view);
   view.question = question;
   const ask = () => {
-    view.component.setTriggerValue("have", have);
+    if (!leaving()) view.component.setTriggerValue("have", have);
     view.asking = setTimeout(ask, ASK_AGAIN_AFTER);
   };
   ask();
@@ -81,7 +81,8 @@ function report(view, now = false) {
   const { run, seq } = view.store;
   const tell = () => {
     if (view.store.run !== run || view.store.seq !== seq) return;
-    view.component.setStateValue("cursor", { run, seq, ...view.store.cursor });
+    if (leaving()) view.reporting = setTimeout(tell, REPORT_AFTER);
+    else view.component.setStateValue("cursor", { run, seq, ...view.store.cursor });
   };
   if (now) tell();
   else view.reporting = setTimeout(tell, REPORT_AFTER);
@@ -98,7 +99,7 @@ function tellOfRest(view) {
   view.restingAt = here;
   clearTimeout(view.resting);
   const tell = () => {
-    if (view.dragging) view.resting = setTimeout(tell, REST_AFTER);
+    if (view.dragging || leaving()) view.resting = setTimeout(tell, REST_AFTER);
     else view.component.setTriggerValue("rest", true);
   };
   const wait = () => {

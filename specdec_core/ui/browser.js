@@ -18,7 +18,7 @@ export default function (component) {
   KNOWN.set(parentElement, known);
   clearTimeout(known.timer);
   const ask = () => {
-    component.setTriggerValue("tick", true);
+    if (!leaving()) component.setTriggerValue("tick", true);
     known.timer = setTimeout(ask, ASK_AGAIN_AFTER); // should the question or its answer get lost
   };
   if (runs !== known.runs) foldPanel();

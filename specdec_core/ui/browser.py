@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 _HERE = Path(__file__).parent
+_LEAVING = _HERE.parents[1] / "assets" / "components" / "leaving.js"
 
 
 def pulse(
@@ -42,7 +43,8 @@ def copy_button(label: str, text: str, *, key: str, remark: str = "") -> None:
 
 @cache
 def _pulse() -> Any:
-    return st.components.v2.component("pulse", js=_read("browser.js"))
+    leaving = _LEAVING.read_text(encoding="utf-8")
+    return st.components.v2.component("pulse", js=f"{leaving}\n{_read('browser.js')}")
 
 
 @cache

@@ -22,7 +22,10 @@ _ASSETS = Path(__file__).resolve().parents[2] / "assets" / "components"
 _LOADER = "loader.js"
 """The script that Streamlit knows of and sends every time; it is handed the others once."""
 
-SCRIPTS = ("dom.js", "store.js", "text.js", "lanes.js", "inspector.js", "carpet.js", "keys.js", "run_view.js")
+SCRIPTS = (
+    *("dom.js", "leaving.js", "store.js", "text.js"),
+    *("lanes.js", "inspector.js", "carpet.js", "keys.js", "run_view.js"),
+)
 """The script in its parts, joined in this order into one module."""
 
 STYLES = ("frame.css", "text.css", "inspector.css", "lanes.css", "rows.css", "carpet.css")
