@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from specdec_core.experiments.live import LiveRun
     from specdec_core.traces.trace import Trace
 
+_SHAPING = ("temperature", "top_k", "top_p", "min_p")
+"""Settings that never change which token is the most probable one."""
+
 SEAM, CORRECTION, BONUS = "│", "↺", "★"
 
 LEGEND = f"{SEAM} a round begins   the target's token: {CORRECTION} after a rejection, {BONUS} after none"
@@ -81,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
     check_place(args.out)
     settings = round_settings(args)
     live = _start(args)
+    for remark in remarks(live, settings, args.max_new_tokens):
+        print(remark, file=sys.stderr)
     try:
         code = _decode(live, settings, args.baseline)
     finally:
@@ -110,6 +115,18 @@ def _start(args: argparse.Namespace) -> "LiveRun":
         framing=Framing(args.chat, args.system, tuple(args.stop)),
         max_new_tokens=asked.max_new_tokens,
     )
+
+
+def remarks(live: "LiveRun", settings: RoundSettings, most: int) -> Iterator[str]:
+    """A line for what was asked for in vain: sampling settings of a greedy run, tokens beyond the context."""
+    usual = opening.ROUND.sampling
+    idle = [name for name in _SHAPING if getattr(settings.sampling, name) != getattr(usual, name)]
+    if idle and live.run.rule is RuleName.GREEDY:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
+        yield f"note: without effect, since the greedy rule takes the most probable token: {options}"
+    room = live.pair.info.target.context_length - len(live.run.prompt_ids)
+    if most > room:
+        yield f"note: the target's context has room for {room} tokens after the prompt, not for {most}"
 
 
 def _decode(live: "LiveRun", settings: RoundSettings, baseline: bool) -> int:

@@ -120,7 +120,7 @@ def time_again() -> None:
 def choose_pair() -> None:
     """Load the pair that was chosen if it ships with the app; look at it if not."""
     session.current().waiting.begin(session.request())
-    redraw("panel", "badge")
+    redraw("round", "panel", "badge")  # the round says how a link's run is started
 
 
 def read_remarks() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from specdec_core.models.progress import Meter
 from specdec_core.models.registry import find_pair
 from specdec_core.ui.background import MeteredWork
-from specdec_core.ui.loading import Request, imported
+from specdec_core.ui.loading import IMPORTING, Request, imported, torch_is_there
 
 if TYPE_CHECKING:
     from specdec_core.models.checklist import Checklist
@@ -31,7 +31,14 @@ class Check(MeteredWork["Checklist"]):
         """The checklist; None until it is there, and if there is none."""
         return self._work.result
 
+    @property
+    def refused(self) -> bool:
+        """Whether it is known that the pair cannot run here."""
+        return self.found is not None and self.found.refusal is not None
+
     def _look(self, meter: Meter) -> "Checklist":
+        if not torch_is_there():
+            meter.stage(IMPORTING)
         models = imported()
         with _AT_ONCE:
             return models.check_pair(find_pair(self.request.pair), meter=meter, **self.request.way())

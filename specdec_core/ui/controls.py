@@ -13,7 +13,7 @@ import streamlit as st
 from specdec_core.decoding.settings import RuleName
 from specdec_core.traces import json_codec
 from specdec_core.ui import actions, browser, chat_panel, draft_panel, links, pair_panel, session
-from specdec_core.ui.loading import NOT_ASKED, ON_ITS_WAY
+from specdec_core.ui.loading import NOT_ASKED, ON_ITS_WAY, REFUSED
 from specdec_core.ui.session import Session
 from specdec_core.ui.settings import (
     MAX_GAMMA,
@@ -108,7 +108,8 @@ def _not_yet(state: Session) -> str:
     wanted = session.request()
     loading = state.waiting.loading(wanted)
     if loading.to_be_asked:
-        return NOT_ASKED
+        check = state.waiting.checks.get(wanted)
+        return REFUSED if check and check.refused else NOT_ASKED
     return ON_ITS_WAY if loading.on_its_way and not wanted.by_itself else ""
 
 

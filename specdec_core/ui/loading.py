@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from specdec_core.models.pair import Pair
 
 NOT_ASKED = "This pair is loaded when you ask for it: whether it can, and the button, stand below its name."
+REFUSED = "This pair cannot run here; what is in the way stands below its name."
 ON_ITS_WAY = "This pair is still being loaded; its progress stands beside its name."
+
+IMPORTING = "importing PyTorch, once for all visitors, mostly 5 to 20 s"
+"""Stage of whatever is asked for before anything else that needs torch."""
 
 POLL = 0.1
 """Seconds between two looks at whether the pair is there."""
@@ -112,6 +116,15 @@ class Loading:
         return self._cancelled.is_set() or (ended and self.held is None)
 
     @property
+    def ending(self) -> str:
+        """How it has come to be over, as a sentence, where no trouble tells; "" while it is not over."""
+        if not self.over or self.trouble:
+            return ""
+        if self._cancelled.is_set():
+            return "Loading was cancelled. What was already fetched is not fetched again."
+        return "It was loaded, and has made room for another pair since."
+
+    @property
     def to_be_asked(self) -> bool:
         """Whether nothing happens before the visitor asks for the pair."""
         return not self.request.by_itself and (self._work is None or self.over)
@@ -136,7 +149,7 @@ class Loading:
         """How far it is."""
         if self._models:
             return self._models.progress
-        return Progress("waking up torch", seconds=self._work.seconds if self._work else 0.0)
+        return Progress(IMPORTING, seconds=self._work.seconds if self._work else 0.0)
 
     def pair(self) -> "Pair":
         """The pair; waits for one that is loaded by itself, which is a matter of seconds.

@@ -55,6 +55,8 @@ def _loading(state: Session, wanted: Request, loading: Loading) -> None:
     """How far the pair is: to be asked for, on its way, there, or why not."""
     if loading.trouble:
         notice(loading.trouble, "alert")
+    elif loading.ending:
+        notice(loading.ending)
     if loading.on_its_way:
         _progress(loading, "load_cancel")
     elif loading.to_be_asked:
@@ -71,12 +73,10 @@ def _ask(state: Session, wanted: Request) -> None:
     if check is None:
         st.button("Check this pair", key="check_pair", width="stretch", on_click=_check, args=(wanted,))
         return
-    refused = False
     if not check.done:
         progress.show(check.progress)
     elif check.found:
         st.html(cards.checklist(check.found))
-        refused = check.found.refusal is not None
     else:
         notice(check.trouble, "alert")
     st.button(
@@ -84,7 +84,7 @@ def _ask(state: Session, wanted: Request) -> None:
         key="load_pair",
         type="primary",
         width="stretch",
-        disabled=not check.done or refused,
+        disabled=not check.done or check.refused,
         on_click=_load,
         args=(wanted,),
     )
@@ -178,12 +178,12 @@ def _use(source: str, target: str, draft: str) -> None:
         state.waiting.check(session.request())
     except PairError as error:
         state.pair_trouble = str(error)
-    actions.redraw("panel", "badge")
+    actions.redraw("round", "panel", "badge")
 
 
 def _load(wanted: Request) -> None:
     session.current().waiting.ask(wanted)
-    actions.redraw("panel", "badge")
+    actions.redraw("round", "panel", "badge")
 
 
 def _check(wanted: Request) -> None:
@@ -194,4 +194,4 @@ def _check(wanted: Request) -> None:
 def _cancel(loading: Loading) -> None:
     loading.cancel()
     session.current().waiting.begin(session.request())
-    actions.redraw("panel", "badge")
+    actions.redraw("round", "panel", "badge")

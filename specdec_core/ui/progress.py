@@ -20,6 +20,6 @@ def show(now: Progress, key: str = "", cancel: Callable[..., None] | None = None
     if now.fraction is not None:
         st.progress(now.fraction)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f'<div class="on-its-way" role="status">{cards.progress(now)}</div>')
+        st.html(f'<div class="on-its-way" role="status">{cards.progress(now)}</div>', width="stretch")
         if cancel:
             st.button("Cancel", key=key, type="tertiary", on_click=cancel, args=args)

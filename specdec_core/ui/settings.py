@@ -6,14 +6,15 @@ before it is used: it gives the nearest value or the default, and a sentence for
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 from specdec_core.decoding.settings import RoundSettings, RuleName, Sampling
 from specdec_core.experiments import opening
 from specdec_core.ui import drafts
 
-PROMPT_LIMIT = 2000
-"""Characters of a prompt that can be run. A link carries no more than this either."""
+PROMPT_LIMIT = 4000
+"""Characters of a prompt that can be run: a full page. As many fit into a link in any script."""
 
 SYSTEM_LIMIT = 1000
 """Characters of a system prompt."""
@@ -21,7 +22,7 @@ SYSTEM_LIMIT = 1000
 MAX_STOPS, STOP_LIMIT = 4, 60
 """Texts that may end a run, and the characters of each."""
 
-MAX_GAMMA, MAX_TEMPERATURE, MAX_TOP_K, MAX_TOKENS, MAX_SEED = 16, 2.0, 200, 512, 2**32 - 1
+MAX_GAMMA, MAX_TEMPERATURE, MAX_TOP_K, MAX_TOKENS, MAX_SEED = 16, 2.0, 200, 512, 2**64 - 1
 MIN_TOP_P = 0.05
 
 _NUMBERS: dict[str, tuple[str, float, float]] = {
@@ -169,18 +170,29 @@ def over_limit(prompt: str) -> str:
 
 def _number(name: str, value: object, default: float) -> tuple[float, str]:
     label, low, high = _NUMBERS[name]
-    number = finite(value)
+    number = _exact(value)
     if number is None:
-        return default, f"{label} {quoted(value)} is not a number; {default:g} is used."
+        return default, f"{label} {quoted(value)} is not a number; {_plain(default)} is used."
     used = min(max(number, low), high)
-    if not isinstance(default, float):
-        used = round(used)
+    used = round(used) if isinstance(default, int) else float(used)
     what = f"{label} {str(value).strip()[:_SHOWN]}"
     if number < low:
-        return used, f"{what} is less than the least, {low:g}; {low:g} is used."
+        return used, f"{what} is less than the least, {_plain(low)}; {_plain(low)} is used."
     if number > high:
-        return used, f"{what} is more than the most, {high:.10g}; {high:.10g} is used."
+        return used, f"{what} is more than the most, {_plain(high)}; {_plain(high)} is used."
     return used, "" if used == number else f"{what} is not a whole number; {used} is used."
+
+
+def _exact(value: object) -> float | None:
+    """A value as a number: a whole one to its last digit, of which a float would lose some."""
+    if isinstance(value, int | str):
+        with suppress(ValueError):
+            return int(value)
+    return finite(value)
+
+
+def _plain(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 def finite(value: object) -> float | None:

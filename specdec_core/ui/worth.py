@@ -3,6 +3,9 @@
 Derived from the costs and the survival that "Where drafting stops paying" draws.
 """
 
+from collections.abc import Sequence
+
+from specdec_core.decoding.types import Round
 from specdec_core.traces import metrics
 from specdec_core.traces.metrics import BreakEven
 from specdec_core.traces.trace import Trace
@@ -22,18 +25,30 @@ def sentence(trace: Trace, upto: int | None = None) -> str:
         upto: how many rounds to look at, by default all.
     """
     asked = [item for item in trace.rounds[:upto] if item.settings.gamma]
+    return " ".join(filter(None, (_silent(asked), _dear(trace, upto, asked))))
+
+
+def _silent(asked: Sequence[Round]) -> str:
+    """Most rounds drafted nothing; "" where they did."""
     silent = sum(not len(item.drafted) for item in asked)
-    if len(asked) >= LEAST_TESTED and 2 * silent > len(asked):
-        return (
-            f"The draft had nothing to propose in {silent} of {len(asked)} rounds. Those are plain steps of "
-            "the target, which gain nothing and lose next to nothing."
-        )
+    if len(asked) < LEAST_TESTED or 2 * silent <= len(asked):
+        return ""
+    return (
+        f"The draft had nothing to propose in {silent} of {len(asked)} rounds. Those are plain steps of "
+        "the target, which gain nothing and lose next to nothing."
+    )
+
+
+def _dear(trace: Trace, upto: int | None, asked: Sequence[Round]) -> str:
+    """What was drafted cost more than it brought, or than fewer drafts would have; "" where it did not."""
     pays = metrics.break_even(trace, upto)
     if pays is None or pays.places.tested[0] < LEAST_TESTED:
         return ""
-    if pays.best == 0:
-        return _never(pays, trace.costs.c)
-    return _at_its_best(pays) or _too_long(pays, asked[-1].settings.gamma)
+    if pays.speedups[pays.best] >= 1 and pays.best:
+        return _too_long(pays, asked[-1].settings.gamma)
+    if metrics.speedup_expected(trace, upto) >= 1:
+        return ""  # measured in disturbance: the times contradict each other
+    return _at_its_best(pays) if pays.best else _never(pays, trace.costs.c)
 
 
 def _never(pays: BreakEven, c: float) -> str:
@@ -51,9 +66,7 @@ def _never(pays: BreakEven, c: float) -> str:
 
 
 def _at_its_best(pays: BreakEven) -> str:
-    """Even the best draft length is slower than plain decoding; "" if it is not."""
-    if pays.speedups[pays.best] >= 1:
-        return ""
+    """Even the best draft length is slower than plain decoding."""
     return (
         f"Drafting does not pay here: even at its best length, γ = {pays.best}, a round gives "
         f"{pays.tokens[pays.best]:.2f} tokens in the time of {pays.costs[pays.best]:.2f} plain ones."
@@ -61,7 +74,7 @@ def _at_its_best(pays: BreakEven) -> str:
 
 
 def _too_long(pays: BreakEven, gamma: int) -> str:
-    """Later drafts survive too seldom for what they cost."""
+    """Later drafts survive too seldom for what they cost; "" if hardly so."""
     used, best = min(gamma, len(pays.line)), pays.best
     gain, most = pays.speedups[used], pays.speedups[best]
     if used <= best or gain > (1 - LOSS) * most:

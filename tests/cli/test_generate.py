@@ -193,6 +193,22 @@ def test_a_file_that_may_not_be_written_is_refused_before_the_run(tmp_path, monk
     assert "may not be written" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--rule greedy --temperature 1 --top-k 5", "most probable token: --temperature, --top-k"),
+        ("--rule greedy", ""),
+        ("--temperature 1", ""),
+        ("--max-new-tokens 100000", "after the prompt, not for 100000"),
+    ],
+)
+def test_what_is_asked_for_in_vain_is_said_on_the_side(options, said, capsys, monkeypatch):
+    monkeypatch.setattr("specdec_core.cli.generate._decode", lambda live, settings, baseline: 0)
+    assert generate(*options.split()) == 0
+    error = capsys.readouterr().err
+    assert said in error if said else not error
+
+
 @pytest.mark.parametrize("prompt", ["", "word " * 1000])
 def test_a_prompt_that_cannot_be_read_is_refused(prompt, capsys):
     assert main(["generate", prompt, "--pair", "tiny"]) == 2

@@ -366,6 +366,7 @@ def test_a_pair_that_cannot_run_here_says_why_and_cannot_be_loaded(asked):
     test.run()
     assert test.button(key="load_pair").disabled and "It needs 7.5 GiB." in shown(test)
     assert "Choose a smaller pair." in shown(test)
+    assert any("cannot run here" in caption.value for caption in test.caption)
     assert state(test).trace is recorded.trace()
 
 

@@ -118,10 +118,11 @@ def test_what_is_on_its_way_shows_its_progress_and_can_be_given_up(serve):
     going.cancel()
     going._work.wait()
     assert going.to_be_asked and not going.on_its_way and models.cancelled
+    assert going.ending.startswith("Loading was cancelled")
     models.slow.clear()
     waiting.ask(HUGE)
     waiting.loading(HUGE)._work.wait()
-    assert waiting.pair(HUGE) == "the pair"
+    assert waiting.pair(HUGE) == "the pair" and not waiting.loading(HUGE).ending
 
 
 def test_a_pair_that_made_room_for_others_is_asked_for_again_unless_it_ships(serve):
@@ -130,6 +131,7 @@ def test_a_pair_that_made_room_for_others_is_asked_for_again_unless_it_ships(ser
     waiting.loading(HUGE)._work.wait()
     models.gone.set()
     assert waiting.loading(HUGE).to_be_asked and waiting.loading(HUGE).held is None
+    assert "made room for another" in waiting.loading(HUGE).ending
     with pytest.raises(PairUnavailable, match="loaded when you ask for it"):
         waiting.pair(HUGE)
     assert waiting.pair(SHIPS) == "the pair" and models.asked == 2

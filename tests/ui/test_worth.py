@@ -66,6 +66,19 @@ def test_a_length_beyond_all_tests_is_not_said_to_have_been_used():
 def test_a_draft_without_proposals_is_told():
     said = sentence(run(["", "", "AA"] * 6, gamma=4))
     assert said.startswith("The draft had nothing to propose in 12 of 18 rounds")
+    assert said.endswith("lose next to nothing.")
+
+
+def test_where_a_silent_draft_does_not_pay_when_it_proposes_that_is_told_too():
+    said = sentence(run(["", "", "RR"] * 12, gamma=4))
+    assert "lose next to nothing. Drafting does not pay here" in said and "it was in 0 of 12." in said
+
+
+def test_times_that_contradict_each_other_prove_nothing():
+    trace = run(["AAAA"] * 12, c=0.5)
+    slow_first = (trace.costs.target[0], 4 * trace.costs.target[0], *trace.costs.target[2:])
+    disturbed = trace.with_(costs=replace(trace.costs, target=slow_first, draft=0.1 * trace.costs.plain))
+    assert metrics.speedup_expected(disturbed) > 1 and sentence(disturbed) == ""
 
 
 @pytest.mark.parametrize("upto", [0, 1, 12])
