@@ -9,7 +9,7 @@ import pytest
 
 from tests import chromium
 
-SHARED = ("-n", "2", "--dist", "loadgroup")
+SHARED = ("-n", "2")
 
 
 def main() -> int:

@@ -17,17 +17,27 @@ from tests import chromium as chromium_binary  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 # The same examples every time, and no deadline: a busy machine must not fail a test.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("steady")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where processes share the tests, one browser and one server do for all that need them."""
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group("browser"))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadScopeScheduling":
+    """Where processes share the tests, one browser and one server do for all that need them.
+
+    Told by their folder: of pytest-xdist's own marks for groups pytest 9 keeps nothing in the tests' names.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneBrowser(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "browser" if nodeid.startswith("tests/browser/") else nodeid
+
+    return OneBrowser(config, log)
 
 
 @pytest.fixture(scope="session")
