@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from specdec_core.cli import INTERRUPTED, shapes
-from specdec_core.cli.options import add_pair_options, check_place, chosen_device, chosen_pair
+from specdec_core.cli.options import add_pair_options, check_place, chosen_device, chosen_dtype, chosen_pair
 from specdec_core.experiments.bench_plan import BENCH_VERSION, PROMPTS, QUICK, BenchSettings
 
 HEAD = ("", "γ", "tokens/s", "× plain", "× assisted", "E", "α", "× decode", "predicted", "closed form")
@@ -100,7 +100,9 @@ def _shapes(args: argparse.Namespace, report: dict[str, Any]) -> bool:
     report |= {"version": BENCH_VERSION, "machine": asdict(machine), "shapes": []}
     print("\n".join([*([""] if "rows" in report else []), machine_line(report["machine"]), shapes.HEAD]))
     try:
-        for result in bench_shapes(device):
+        if args.compile:
+            print("\ncompiling the passes of each pair first, outside of all times", file=sys.stderr)
+        for result in bench_shapes(device, chosen_dtype(args), compiled=args.compile):
             report["shapes"].append(shapes.to_json(result))
             _write(report, args.json)
             print("\n".join(["", *shapes.lines(result)]), flush=True)

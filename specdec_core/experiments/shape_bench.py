@@ -19,8 +19,10 @@ from specdec_core.decoding.types import RoundSettings, RunSettings, Sampling
 from specdec_core.drafting.model import ModelDrafter
 from specdec_core.experiments.costs import CostBench
 from specdec_core.experiments.shapes import ON_CPU, ON_GPU, ShapedPair, forced, sequence
+from specdec_core.models.compiled import cannot_compile
 from specdec_core.models.device_clock import clock_for
-from specdec_core.models.machine import default_dtype
+from specdec_core.models.errors import PairError
+from specdec_core.models.machine import default_dtype, format_words
 from specdec_core.models.runner import Runner
 from specdec_core.traces.trace import CostTable
 
@@ -58,7 +60,7 @@ class ShapeResult:
 
     Attributes:
         title, parameters: of the pair; weights of target and draft.
-        dtype: number format of the weights.
+        dtype: number format of the weights, and whether passes are compiled.
         costs: t(n) for 1 to 16 tokens, and the draft step.
         waits: times that the host waits for the device in a round of ``waits_gamma`` drafts; None
             on a device that does not work behind the host.
@@ -74,21 +76,36 @@ class ShapeResult:
     runs: tuple[ForcedRun, ...]
 
 
-def bench_shapes(device: torch.device) -> Iterator[ShapeResult]:
-    """Measure every shaped pair that is meant for this kind of device, one at a time."""
+def bench_shapes(
+    device: torch.device, dtype: torch.dtype | None = None, *, compiled: bool = False
+) -> Iterator[ShapeResult]:
+    """Measure every shaped pair that is meant for this kind of device, one at a time.
+
+    Args:
+        device: where they run.
+        dtype: number format of their weights; the device's default if left out.
+        compiled: whether their passes are compiled first, which takes minutes on a processor.
+
+    Raises:
+        PairError: passes cannot be compiled here; says why.
+    """
+    if compiled and (reason := cannot_compile(device)):
+        raise PairError(reason)
     for pair in ON_GPU if device.type == "cuda" else ON_CPU:
-        yield bench_shape(pair, device, default_dtype(device))
+        yield bench_shape(pair, device, dtype or default_dtype(device), compiled=compiled)
 
 
 @torch.inference_mode()
-def bench_shape(pair: ShapedPair, device: torch.device, dtype: torch.dtype) -> ShapeResult:
+def bench_shape(
+    pair: ShapedPair, device: torch.device, dtype: torch.dtype, *, compiled: bool = False
+) -> ShapeResult:
     """Measure one pair; its weights are made before and freed after."""
-    stand = _Stand(pair, device, dtype)
+    stand = _Stand(pair, device, dtype, compiled)
     costs = stand.costs()
     return ShapeResult(
         title=pair.title,
         parameters=(pair.target.parameters(pair.vocab_size), pair.draft.parameters(pair.vocab_size)),
-        dtype=str(dtype).removeprefix("torch."),
+        dtype=format_words(dtype, compiled),
         costs=costs,
         waits=stand.waits() if device.type == "cuda" else None,
         waits_gamma=WAITING_GAMMA,
@@ -99,9 +116,11 @@ def bench_shape(pair: ShapedPair, device: torch.device, dtype: torch.dtype) -> S
 class _Stand:
     """The two models of a pair, used for one measurement after the other."""
 
-    def __init__(self, pair: ShapedPair, device: torch.device, dtype: torch.dtype) -> None:
-        self._target = sequence(pair.target, pair.vocab_size, device, dtype)
-        self._draft = sequence(pair.draft, pair.vocab_size, device, dtype)
+    def __init__(self, pair: ShapedPair, device: torch.device, dtype: torch.dtype, compiled: bool) -> None:
+        self._target, self._draft = (
+            sequence(shape, pair.vocab_size, device, dtype, compiled=compiled)
+            for shape in (pair.target, pair.draft)
+        )
         self._clock = clock_for(device)
 
     def costs(self) -> CostTable:

@@ -12,11 +12,13 @@ import torch
 from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from specdec_core.decoding.cache import CachedModel
+from specdec_core.decoding.cache import CachedModel, SequenceModel
 from specdec_core.decoding.rules import Rule, target_law
 from specdec_core.decoding.types import RuleName
 from specdec_core.models.machine import law_device
 from specdec_core.models.packed import pack_linears
+from specdec_core.models.progress import Meter
+from specdec_core.models.steps import make_steps
 
 CONTEXT = 2048
 """Tokens that the caches of such a pair may hold."""
@@ -110,9 +112,19 @@ def random_llama(shape: Shape, vocab_size: int, device: torch.device, dtype: tor
     return made
 
 
-def sequence(shape: Shape, vocab_size: int, device: torch.device, dtype: torch.dtype) -> CachedModel:
-    """A model of that shape with an empty cache."""
-    return CachedModel(random_llama(shape, vocab_size, device, dtype), law_device(device))
+def sequence(
+    shape: Shape, vocab_size: int, device: torch.device, dtype: torch.dtype, *, compiled: bool = False
+) -> SequenceModel:
+    """A model of that shape with an empty cache.
+
+    Raises:
+        PairError: its passes cannot be compiled here; says why.
+    """
+    module, laws = random_llama(shape, vocab_size, device, dtype), law_device(device)
+    if not compiled:
+        return CachedModel(module, laws)
+    title = f"The model of {shape.parameters(vocab_size) / 1e6:,.0f} M parameters"
+    return make_steps(module, title, Meter()).sequence(laws)
 
 
 def forced(acceptance: float) -> Rule:

@@ -15,11 +15,17 @@ import torch
 from specdec_core.decoding.cache import CachedModel
 from specdec_core.models.checklist import WORKING, Checklist
 from specdec_core.models.checks import fingerprint, shown_name, weight_bytes
-from specdec_core.models.compiled import CompiledModel, CompiledSteps, cannot_compile, opaque, traceable
+from specdec_core.models.compiled import cannot_compile, traceable
 from specdec_core.models.errors import PairError
 from specdec_core.models.inspection import inspect
 from specdec_core.models.lean import fastest, lean
-from specdec_core.models.machine import describe_machine, device_name, free_memory, give_back_memory
+from specdec_core.models.machine import (
+    describe_machine,
+    device_name,
+    format_words,
+    free_memory,
+    give_back_memory,
+)
 from specdec_core.models.packed import pack_linears
 from specdec_core.models.pair import LoadedModel, Pair
 from specdec_core.models.progress import Meter
@@ -28,6 +34,7 @@ from specdec_core.models.runner import runner_for
 from specdec_core.models.shelf import Shelf, collect
 from specdec_core.models.sources import obtain
 from specdec_core.models.specs import ModelRef, PairSpec
+from specdec_core.models.steps import make_steps
 from specdec_core.models.trial import try_out
 from specdec_core.models.vocabulary import Vocabulary, alone, shared, vocabulary_of
 from specdec_core.traces.trace import ModelInfo, PairInfo
@@ -147,20 +154,10 @@ def _read(model: ModelRef, folder: Path, way: Way, meter: Meter) -> LoadedModel:
     loaded = LoadedModel(folder, module, passes, tokenizer, info, own.size, own.padding)
     try_out(info.name, CachedModel(passes, loaded.laws_on), module.dtype)
     if way.compiled:
-        loaded = replace(loaded, steps=_compiled(loaded, meter))
+        loaded = replace(loaded, steps=make_steps(passes, info.name, meter))
     _warm_up(loaded, meter)
     give_back_memory()  # the weights as they were read, before they were laid out anew
     return loaded
-
-
-def _compiled(model: LoadedModel, meter: Meter) -> CompiledSteps:
-    """The model's passes, compiled and tried out."""
-    if model.passes is model.module:
-        opaque(model.module)  # a lean model has layers of its own
-    steps = CompiledSteps(model.passes, model.info.name)
-    steps.compile(meter)
-    try_out(model.info.name, CompiledModel(steps, model.laws_on), model.module.dtype)
-    return steps
 
 
 def _warm_up(model: LoadedModel, meter: Meter) -> None:
@@ -184,7 +181,7 @@ def _paired(spec: PairSpec, way: Way, target: LoadedModel, draft: LoadedModel | 
         target=target.info,
         draft=draft.info if draft else None,
         vocab_size=target.size,
-        dtype=str(target.module.dtype).removeprefix("torch.") + (", compiled" if way.compiled else ""),
+        dtype=format_words(target.module.dtype, way.compiled),
         licence=spec.licence,
     )
     machine = replace(describe_machine(target.device), device=" + ".join(map(device_name, target.devices)))

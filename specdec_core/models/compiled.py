@@ -1,5 +1,7 @@
 """Passes compiled for the processor by torch.compile, with a cache of fixed shape: an option.
 
+On a GPU the same passes are captured as CUDA graphs instead; see ``captured``.
+
 Two graphs serve a model, one for a single token and one for several. In both the room of the
 cache is a variable, and in the second the number of tokens too, so that a run never meets a size
 that was not compiled. Longer inputs, such as a prompt, go through the same passes uncompiled.
@@ -21,24 +23,19 @@ SmolLM2 135M          69, 78, 102, 120      65, 73, 91, 112       three minutes
 import os
 import shutil
 import sysconfig
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 import torch
 from torch import Tensor, nn
-from transformers.cache_utils import Cache, CacheLayerMixin
 
-from specdec_core.decoding.cache import rewindable_cache
-from specdec_core.decoding.settings import MOST_DRAFTED
 from specdec_core.models.errors import PairError
+from specdec_core.models.fixed import LONGEST, Buffers, pass_of, shapes_of
 from specdec_core.models.lean import LeanLlama, Product, fastest
 from specdec_core.models.packed import PackedLinear
 from specdec_core.models.progress import Cancelled, Meter
-
-LONGEST = MOST_DRAFTED + 2
-"""Tokens up to which a pass is compiled: the drafts of a round and what was not fed yet."""
 
 ROOM = 256
 """Tokens that a cache has room for at first; it grows by doubling."""
@@ -48,8 +45,10 @@ WARM_UP_TOKENS = (1, 2, 3, 1)
 
 def cannot_compile(device: torch.device) -> str | None:
     """Why passes on a device cannot be compiled here, as a sentence, or None if they can."""
+    if device.type == "cuda":
+        return None  # CUDA graphs need no compiler
     if device.type != "cpu":
-        return f"Passes are compiled for the processor alone, not for {device.type}."
+        return f"Passes are compiled for the processor and for CUDA, not for {device.type}."
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None:
         return f"Compiling needs a C++ compiler; {compiler} is not installed."
@@ -67,14 +66,18 @@ class CompiledSteps:
 
     Attributes:
         config: the model's text config.
-        shapes: keys and values of each layer for one token, [1, heads, 1, size].
+        shapes: what it keeps of one token.
     """
 
     def __init__(self, passes: nn.Module | LeanLlama, title: str) -> None:
         self.config = passes.config.get_text_config()
-        self._title, self._passes, self._pass = title, passes, _pass_of(passes)
+        self._title, self._passes, self._pass = title, passes, pass_of(passes)
         self._compiled = torch.compile(self._pass, fullgraph=True, isolate_recompiles=True)
-        self.shapes = self._shapes(passes)
+        self.shapes = shapes_of(passes)
+
+    def sequence(self, logits_on: torch.device | None = None) -> "CompiledModel":
+        """The model with an empty cache; ``logits_on`` as in ``CachedModel``."""
+        return CompiledModel(self, logits_on)
 
     def compile(self, meter: Meter) -> None:
         """Make the graphs, by passes of the sizes that need one. Takes from seconds to minutes.
@@ -83,7 +86,7 @@ class CompiledSteps:
             PairError: this kind of model cannot be compiled; says why.
             Cancelled: the work was cancelled; noticed between two graphs.
         """
-        model = CompiledModel(self)
+        model = self.sequence()
         for tokens in WARM_UP_TOKENS:
             what = "one token" if tokens == 1 else "several tokens"
             meter.stage(f"compiling {self._title} for passes of {what}, which may take a minute")
@@ -99,27 +102,22 @@ class CompiledSteps:
     def reserve(self, places: int) -> None:
         """Have ready what a sequence of so many tokens needs."""
         if isinstance(self._passes, LeanLlama):
-            self._passes.reserve(places)
+            for table in self._passes.reserve(places):
+                torch._dynamo.mark_dynamic(table, 0)  # longer tables must not be compiled for anew
 
-    def run(self, ids: Tensor, start: Tensor, keys: list[Tensor], values: list[Tensor], keep: int) -> Tensor:
+    def run(self, ids: Sequence[int], start: int, buffers: Buffers, keep: int) -> Tensor:
         """Logits of the last ``keep`` tokens, [keep, V] in the weights' format; writes keys and values.
 
         Args:
-            ids: int64 [1, n]. start: int64 [], number of tokens before them.
-            keys, values: a buffer for each layer, [1, heads, room, size].
+            ids: n tokens. start: number of tokens before them.
+            buffers: keys and values, whose room is marked as a variable.
         """
-        tokens = ids.shape[1]
-        if tokens > LONGEST:
-            return self._pass(ids, start, keys, values, keep)
-        if tokens > 1:
-            torch._dynamo.mark_dynamic(ids, 1)
-        return self._compiled(ids, start, keys, values, 0)[-keep:]
-
-    def _shapes(self, passes: nn.Module | LeanLlama) -> list[tuple[Tensor, Tensor]]:
-        cache = rewindable_cache(self.config, 1)
-        with torch.inference_mode():
-            passes(input_ids=torch.tensor([[0]]), cache=cache, use_cache=True, logits_to_keep=1)
-        return [(layer.keys[..., :1, :], layer.values[..., :1, :]) for layer in cache.layers]
+        fed, keys, values = torch.tensor([ids]), buffers.keys, buffers.values
+        if len(ids) > LONGEST:
+            return self._pass(fed, torch.tensor(start), keys, values, keep)
+        if len(ids) > 1:
+            torch._dynamo.mark_dynamic(fed, 1)
+        return self._compiled(fed, torch.tensor(start), keys, values, 0)[-keep:]
 
 
 class CompiledModel:
@@ -133,8 +131,7 @@ class CompiledModel:
         self.vocab_size: int = steps.config.vocab_size
         self.context_length: int = steps.config.max_position_embeddings
         self._steps, self._logits_on = steps, logits_on
-        self._keys: list[Tensor] = []
-        self._values: list[Tensor] = []
+        self._buffers: Buffers | None = None
         self._length = 0
 
     @property
@@ -143,17 +140,16 @@ class CompiledModel:
 
     @property
     def nbytes(self) -> int:
-        return sum(buffer.nbytes for buffer in (*self._keys, *self._values))
+        buffers = self._buffers
+        return buffers.nbytes if buffers else 0
 
     @torch.inference_mode()
     def feed(self, ids: Sequence[int], keep: int) -> Tensor:
         end = self._length + len(ids)
-        if not self._keys or end > self._keys[0].shape[-2]:
-            room = max(end, min(self.context_length, max(ROOM, 2 * end)))
-            self._keys, self._values = (list(self._grown(part, room)) for part in (0, 1))
+        if self._buffers is None or end > self._buffers.room:
+            self._buffers = self._grown(max(end, min(self.context_length, max(ROOM, 2 * end))))
         self._steps.reserve(end)
-        start = torch.tensor(self._length)
-        logits = self._steps.run(torch.tensor([list(ids)]), start, self._keys, self._values, keep)
+        logits = self._steps.run(list(ids), self._length, self._buffers, keep)
         self._length = end
         return logits.to(self._logits_on, torch.float32)
 
@@ -162,71 +158,16 @@ class CompiledModel:
             raise ValueError(f"cannot rewind a cache of {self._length} tokens to {length}")
         self._length = length
         if length == 0:
-            self._keys, self._values = [], []
+            self._buffers = None
 
-    def _grown(self, part: int, room: int) -> Iterator[Tensor]:
-        """Buffers of keys (part 0) or values with that much room, what they held copied."""
-        old = (self._keys, self._values)[part]
-        for number, shapes in enumerate(self._steps.shapes):
-            like = shapes[part]
-            buffer = like.new_zeros(*like.shape[:-2], room, like.shape[-1])
-            if old:
-                buffer[..., : self._length, :] = old[number][..., : self._length, :]
+    def _grown(self, room: int) -> Buffers:
+        """Buffers with that much room, what was held so far copied."""
+        made = Buffers(self._steps.shapes, room)
+        if self._buffers:
+            made.take(self._buffers, self._length)
+        for buffer in (*made.keys, *made.values):
             torch._dynamo.mark_dynamic(buffer, buffer.ndim - 2)
-            yield buffer
-
-
-class FixedLayer(CacheLayerMixin):
-    """Keys and values of one layer in buffers that are there already; what is not written yet is masked.
-
-    transformers makes the mask from the number of tokens before, which is a tensor here so that
-    one graph serves every length.
-    """
-
-    is_compileable, is_sliding = True, False
-
-    def __init__(self, keys: Tensor, values: Tensor, start: Tensor) -> None:
-        super().__init__()
-        self.keys, self.values, self._start = keys, values, start
-        self.is_initialized = True
-
-    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        """Nothing is left to be made."""
-
-    def update(self, key_states: Tensor, value_states: Tensor, *args, **kwargs) -> tuple[Tensor, Tensor]:
-        places = self._start + torch.arange(key_states.shape[-2])
-        self.keys.index_copy_(2, places, key_states)
-        self.values.index_copy_(2, places, value_states)
-        return self.keys, self.values
-
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self.keys.shape[-2], 0
-
-    def get_seq_length(self) -> Tensor:
-        return self._start
-
-    def get_max_length(self) -> int:
-        return self.keys.shape[-2]
-
-
-def _pass_of(passes: nn.Module | LeanLlama) -> Callable[..., Tensor]:
-    """One pass as a function of tensors alone, which is what can be compiled; see ``CompiledSteps.run``."""
-
-    def whole(ids: Tensor, start: Tensor, keys: list[Tensor], values: list[Tensor], keep: int) -> Tensor:
-        cache = Cache(layers=_layers_of(keys, values, start))
-        return passes(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=keep).logits[0]
-
-    def lean(ids: Tensor, start: Tensor, keys: list[Tensor], values: list[Tensor], keep: int) -> Tensor:
-        places = start + torch.arange(ids.shape[1])
-        later = torch.arange(keys[0].shape[-2]) > places.unsqueeze(1)
-        mask = torch.zeros(later.shape, dtype=keys[0].dtype).masked_fill(later, -torch.inf)
-        return passes.logits(ids[0], places, mask, _layers_of(keys, values, start), keep)
-
-    return lean if isinstance(passes, LeanLlama) else whole
-
-
-def _layers_of(keys: list[Tensor], values: list[Tensor], start: Tensor) -> list[FixedLayer]:
-    return [FixedLayer(*pair, start) for pair in zip(keys, values, strict=True)]
+        return made
 
 
 class Opaque(nn.Module):

@@ -2,11 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from itertools import count
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import torch
+from torch import nn
+from torch.nn.modules.module import register_module_module_registration_hook
 from transformers import AutoModelForCausalLM, PreTrainedConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
@@ -23,6 +28,12 @@ MOST = (
     (("size", "heads", "n_head", "head_dim", "n_embd", "n_inner", "d_model"), 10_000_000),
 )
 """Parts of the names that configs give to sizes, and the most that a model may have of each."""
+
+GREATEST = 20_000_000
+"""The most that any whole number may be which transformers knows, whatever it is called."""
+
+MODULES = 200_000
+"""The most parts of a model, each layer of each expert in each block being one; the largest have half."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,8 @@ def _declared(folder: Path, name: str) -> tuple[str, tuple[str, ...]]:
     try:
         content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         found = str(content.get("model_type", "")), tuple(sorted(content.get("auto_map") or ()))
-        odd = next(_odd_sizes(content), None)
+        known = _known_names(found[0]) if found[0] in CONFIG_MAPPING else frozenset()
+        odd = next(_odd_sizes(content, known), None)
     except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise PairError(f"The config.json of {folder.name} cannot be read.") from error
     if odd:
@@ -113,15 +125,33 @@ def _declared(folder: Path, name: str) -> tuple[str, tuple[str, ...]]:
     return found
 
 
-def _odd_sizes(content: Any) -> Iterator[str]:
-    """Numbers of a config that no model has: nothing may be made of such a size, not even to count it."""
+def _odd_sizes(content: Any, known: frozenset[str] | None) -> Iterator[str]:
+    """Numbers of a config that no model has: nothing may be made of such a size, not even to count it.
+
+    Args:
+        content: the config or a part of it.
+        known: names that transformers reads; None where it may read all of them.
+    """
     if isinstance(content, list):
         content = dict(enumerate(content))
     for key, value in content.items() if isinstance(content, dict) else ():
-        most = next((most for words, most in MOST if any(word in str(key) for word in words)), None)
-        if most and type(value) in (int, float) and not -1 <= value <= most:
+        if _is_odd(str(key), value, known is None or key in known):
             yield f"{key} is {value}"[:100]
-        yield from _odd_sizes(value)
+        yield from _odd_sizes(value, None)
+
+
+def _is_odd(key: str, value: Any, known: bool) -> bool:
+    most = next((most for words, most in MOST if any(word in key for word in words)), None)
+    if most and type(value) in (int, float):
+        return not -1 <= value <= most
+    free = not known or "theta" in key  # a theta is a base of frequencies
+    return type(value) is int and not free and abs(value) > GREATEST
+
+
+def _known_names(kind: str) -> frozenset[str]:
+    """What transformers reads from the config of a kind of model."""
+    found = CONFIG_MAPPING[kind]
+    return frozenset({each.name for each in fields(found)} | set(found.attribute_map))
 
 
 @dataclass(frozen=True)
@@ -145,8 +175,24 @@ def _writes(config: PreTrainedConfig) -> bool:
 
 def _parameters(config: PreTrainedConfig) -> int:
     """Counted on a model without memory behind it."""
-    with torch.device("meta"):
+    with torch.device("meta"), _few_modules():
         return AutoModelForCausalLM.from_config(config, trust_remote_code=False).num_parameters()
+
+
+@contextmanager
+def _few_modules() -> Iterator[None]:
+    """Stop this thread from making more modules than any model has, by whatever numbers it is told to."""
+    maker, counted = get_ident(), count(1)
+
+    def note(parent: nn.Module, name: str, child: nn.Module | None) -> None:
+        if get_ident() == maker and next(counted) > MODULES:
+            raise PairError(f"It would have more than {MODULES:,} parts; no model that can run here has.")
+
+    handle = register_module_module_registration_hook(note)
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 def _cache_values(config: PreTrainedConfig) -> int:

@@ -59,7 +59,9 @@ class FittedSequence:
             lacking = logits.new_full((len(logits), self.vocab_size - rows), -torch.inf)
             logits = torch.cat([logits, lacking], dim=1)
         if len(self._masked):
-            logits = logits.index_fill(1, self._masked.to(logits.device), -torch.inf)
+            if self._masked.device != logits.device:  # moved once: each time would cost a wait for a GPU
+                self._masked = self._masked.to(logits.device)
+            logits = logits.index_fill(1, self._masked, -torch.inf)
         return logits
 
     def rewind(self, length: int) -> None:

@@ -78,6 +78,15 @@ def dtypes(device: torch.device) -> list[torch.dtype]:
     return [default, *(each for each in formats if each is not default)]
 
 
+def format_words(dtype: torch.dtype, compiled: bool = False) -> str:
+    """How a model's numbers and passes are told beside every speed.
+
+    >>> format_words(torch.float32), format_words(torch.bfloat16, compiled=True)
+    ('float32', 'bfloat16, compiled')
+    """
+    return str(dtype).removeprefix("torch.") + (", compiled" if compiled else "")
+
+
 def law_device(device: torch.device) -> torch.device:
     """Where laws are computed and tokens drawn for models on a device: there, unless it lacks float64.
 

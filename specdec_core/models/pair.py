@@ -11,7 +11,6 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from specdec_core.decoding.cache import CachedModel, SequenceModel
-from specdec_core.models.compiled import CompiledModel, CompiledSteps
 from specdec_core.models.device_clock import clock_for
 from specdec_core.models.errors import PairError
 from specdec_core.models.facts import end_ids_of
@@ -22,6 +21,7 @@ from specdec_core.models.pieces import token_pieces
 from specdec_core.models.prompt import encode_prompt
 from specdec_core.models.runner import Runner
 from specdec_core.models.specs import PairSpec
+from specdec_core.models.steps import Steps
 from specdec_core.traces.trace import CostTable, Machine, ModelInfo, PairInfo
 
 COLD_ROUNDS = 2
@@ -53,7 +53,7 @@ class LoadedModel:
     size: int | None = None
     masked: tuple[int, ...] = ()
     laws: torch.device | None = None
-    steps: CompiledSteps | None = None
+    steps: Steps | None = None
     whole: "LoadedModel | None" = None
 
     @property
@@ -74,10 +74,8 @@ class LoadedModel:
 
     def sequence(self) -> SequenceModel:
         """The model with an empty cache of its own, over the ids of its pair."""
-        if self.steps:
-            cached = CompiledModel(self.steps, self.laws_on)
-        else:
-            cached = CachedModel(self.passes, self.laws_on)
+        steps, laws = self.steps, self.laws_on
+        cached = steps.sequence(laws) if steps else CachedModel(self.passes, laws)
         return fitted(cached, self.size or cached.vocab_size, self.masked)
 
 

@@ -140,4 +140,3 @@ def _in_models_dir(model: ModelRef) -> Path | None:
 
 def _cache_folder(model: ModelRef) -> Path:
     return cache_dir() / "models" / model.name.replace("/", "--")
-

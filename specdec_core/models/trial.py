@@ -41,7 +41,7 @@ def try_out(name: str, sequence: SequenceModel, dtype: torch.dtype) -> None:
     except Exception as error:
         # A model of any kind may be fed here for the first time: what it raises is as open as what it is.
         raise PairError(f"{name} cannot be run: a trial pass failed ({type(error).__name__}).") from error
-    if whole.shape != pieces.shape or _distance(whole, pieces) > TOLERANCE.get(dtype, COARSE):
+    if differ(whole, pieces, tolerance(dtype)):
         raise PairError(
             f"{name} cannot be run: it gives other logits when a text is read in pieces and partly again, "
             "so rejected drafts would leave something behind."
@@ -67,6 +67,26 @@ def _in_pieces(sequence: SequenceModel) -> Tensor:
     return torch.cat([first, rest])
 
 
-def _distance(one: Tensor, other: Tensor) -> float:
-    """Mean difference as a share of the spread; infinite or undefined logits are another check's matter."""
-    return float((one - other).abs().mean().nan_to_num(0.0) / one.std().clamp_min(1e-6))
+def tolerance(dtype: torch.dtype) -> float:
+    """How far logits may differ from pass to pass with weights in this format, as a share of their spread."""
+    return TOLERANCE.get(dtype, COARSE)
+
+
+def differ(one: Tensor, other: Tensor, most: float) -> bool:
+    """Whether two passes gave other logits.
+
+    Args:
+        one, other: [P, V]. most: of their mean difference, as a share of the spread of ``one``.
+
+    Example:
+        >>> logits = torch.tensor([[0.0, 1.0, 2.0]])
+        >>> differ(logits, logits + 0.001, 0.02), differ(logits, logits.flip(1), 0.02)
+        (False, True)
+        >>> differ(logits, logits / 0, 0.02)
+        True
+    """
+    if one.shape != other.shape or not torch.equal(one.isfinite(), other.isfinite()):
+        return True
+    known = one.isfinite()  # whether logits are usable at all is another check's matter
+    one, other = one[known], other[known]
+    return bool(known.any()) and bool((one - other).abs().mean() > most * one.std().clamp_min(1e-6))

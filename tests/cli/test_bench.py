@@ -202,10 +202,10 @@ def test_a_quick_look_ends_with_the_larger_pairs(report_and_table):
 def test_shapes_alone_load_no_pair_and_keep_what_ctrl_c_left(tmp_path, monkeypatch, capsys):
     path, measured = tmp_path / "shapes.json", shape_bench.bench_shape
 
-    def once(pair, device, dtype):
+    def once(pair, device, dtype, **way):
         if pair.title == "second":
             raise KeyboardInterrupt
-        return measured(pair, device, dtype)
+        return measured(pair, device, dtype, **way)
 
     monkeypatch.setattr("specdec_core.models.loading.load_pair", pytest.fail)
     monkeypatch.setattr(shape_bench, "ON_CPU", (SHAPED, replace(SHAPED, title="second")))

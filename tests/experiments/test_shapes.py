@@ -1,11 +1,16 @@
 """Random pairs for times: as large as they say, drafts kept as often as they were told."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
-from specdec_core.experiments.shape_bench import ACCEPTANCES, SIZES, bench_shape
+from specdec_core.decoding.cache import CachedModel
+from specdec_core.experiments import shape_bench, shapes
+from specdec_core.experiments.shape_bench import ACCEPTANCES, SIZES, bench_shape, bench_shapes
 from specdec_core.experiments.shapes import ON_CPU, ON_GPU, Shape, ShapedPair, forced, random_llama
+from specdec_core.models.errors import PairError
 
 TINY = ShapedPair("tiny", Shape(2, 32, 48, 4, 2), Shape(1, 16, 24, 2, 1), vocab_size=100)
 CPU = torch.device("cpu")
@@ -36,6 +41,27 @@ def test_a_forced_rule_keeps_the_share_it_was_told():
     q = torch.full((20_000, 2), 0.5, dtype=torch.float64)
     kept = forced(0.7).accept(torch.zeros(20_000, dtype=torch.long), q, q, u, u)
     assert float(kept.double().mean()) == pytest.approx(0.7, abs=0.01)
+
+
+def test_a_pair_is_measured_in_the_format_and_way_that_were_asked_for(monkeypatch):
+    seen = []
+
+    def faster(module, title, meter):
+        seen.append((module.dtype, title))
+        return SimpleNamespace(sequence=lambda laws: CachedModel(module, laws))
+
+    monkeypatch.setattr(shapes, "make_steps", faster)
+    monkeypatch.setattr(shape_bench, "ON_CPU", (TINY,))
+    monkeypatch.setattr(shape_bench, "cannot_compile", lambda device: None)
+    (result,) = bench_shapes(CPU, torch.bfloat16, compiled=True)
+    assert result.dtype == "bfloat16, compiled"
+    assert [dtype for dtype, _ in seen] == [torch.bfloat16] * 2 and "parameters" in seen[0][1]
+
+
+def test_what_cannot_be_compiled_is_refused_before_anything_is_made(monkeypatch):
+    monkeypatch.setattr(shape_bench, "cannot_compile", lambda device: "There is no compiler.")
+    with pytest.raises(PairError, match="no compiler"):
+        next(bench_shapes(CPU, compiled=True))
 
 
 def test_a_pair_is_measured_whole():

@@ -185,6 +185,25 @@ def odd(tmp_path_factory, words):
     return folder
 
 
+def facts_with(folder, **numbers):
+    config = json.loads((folder / "good.json").read_text()) | numbers
+    (folder / "config.json").write_text(json.dumps(config))
+    return read_facts(folder, "odd")
+
+
+def test_a_number_that_transformers_reads_is_bounded_whatever_its_name(odd, monkeypatch):
+    with pytest.raises(PairError, match="its pretraining_tp is 90000000"):
+        facts_with(odd, pretraining_tp=90_000_000)
+    with pytest.raises(PairError, match="its anything is 90000000"):
+        facts_with(odd, rope_parameters={"rope_type": "default", "anything": 90_000_000})
+    whole = facts_with(odd)
+    assert whole == facts_with(odd, trained_on_tokens=15 * 10**12, rope_theta=10**9)
+    monkeypatch.setattr("specdec_core.models.facts.MODULES", 20)
+    assert facts_with(odd).parameters == whole.parameters
+    with pytest.raises(PairError, match="more than 20 parts"):
+        facts_with(odd, num_hidden_layers=3)
+
+
 @pytest.mark.parametrize(
     ("file", "content"),
     [

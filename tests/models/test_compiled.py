@@ -8,6 +8,7 @@ import torch
 
 from specdec_core.decoding.types import RoundSettings, Sampling
 from specdec_core.experiments.live import LiveRun
+from specdec_core.models import lean
 from specdec_core.models.compiled import CompiledSteps, cannot_compile
 from specdec_core.models.errors import PairError
 from specdec_core.models.loading import begin, load_spec
@@ -34,6 +35,13 @@ def pair(spec):
 
 @pytest.fixture(scope="module")
 def fast(spec):
+    """Compiled with tables of places for far fewer tokens than are read later, so that they grow."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lean, "PLACES", 64)
+        return compiled_pair(spec)
+
+
+def compiled_pair(spec):
     stages, loading = set(), begin(spec, "cpu", compiled=True)
     while not loading.done:
         stages.add(loading.progress.stage)
@@ -65,6 +73,7 @@ def test_a_compiled_run_is_the_same_run(pair, fast, sampling):
 
 @with_compiler
 def test_any_feeding_and_rewinding_gives_the_same_logits_and_memory_is_given_back(pair, fast):
+    assert len(fast.target_model.passes.reserve(1)[0]) == 64
     ids = torch.randint(0, 300, (300,), generator=torch.Generator().manual_seed(2)).tolist()
     whole, model = pair.target().feed(ids, keep=300), fast.target()
     with torch.compiler.set_stance("fail_on_recompile"):  # rooms and sizes that were not met before
@@ -86,7 +95,8 @@ def test_where_there_is_no_compiler_it_is_refused_in_words_before_anything_is_re
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(PairError, match="needs a C.. compiler; no-such-compiler is not installed"):
         load_spec(replace(spec, key="never loaded"), "cpu", compiled=True)
-    assert "not for cuda" in cannot_compile(torch.device("cuda:0"))
+    assert cannot_compile(torch.device("cuda:0")) is None  # captured there, without a compiler
+    assert "not for mps" in cannot_compile(torch.device("mps"))
 
 
 def test_a_model_that_the_compiler_does_not_understand_is_refused_in_words():
