@@ -83,8 +83,9 @@ def test_what_is_typed_before_the_browser_knows_the_controls_is_not_overwritten(
     state(test).painted = True
     told = []
     for _ in range(2):
-        test._run(WidgetStates())  # as an event from before the panel arrived, which holds none of its controls
-        told.append([control.proto.set_value for control in (*test.text_area, *test.text_input, *test.slider)])
+        test._run(WidgetStates())  # as an event sent before the panel arrived: it holds none of its controls
+        controls = *test.text_area, *test.text_input, *test.slider
+        told.append([control.proto.set_value for control in controls])
     assert all(told[0]) and not any(told[1])
 
 
