@@ -110,8 +110,7 @@ def _not_yet(state: Session) -> str:
     wanted = session.request()
     loading = state.waiting.loading(wanted)
     if loading.to_be_asked:
-        check = state.waiting.checks.get(wanted)
-        return REFUSED if check and check.refused else NOT_ASKED
+        return REFUSED if state.waiting.refused(wanted) else NOT_ASKED
     return ON_ITS_WAY if loading.on_its_way and not wanted.by_itself else ""
 
 

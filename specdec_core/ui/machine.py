@@ -62,8 +62,9 @@ def _news(state: Session) -> tuple:
     # A replay in progress would have the page redrawn all the time.
     replayed = None if timing and timing.working else len(trace.replay)
     timed = trace.costs is not None, id(trace.baseline)
-    to_be_asked = state.waiting.loading(session.request()).to_be_asked
-    return timed, replayed, trouble, to_be_asked, st.context.theme.type
+    wanted = session.request()
+    how_to_start = state.waiting.loading(wanted).to_be_asked, state.waiting.refused(wanted)
+    return timed, replayed, trouble, how_to_start, st.context.theme.type
 
 
 def _texts(state: Session) -> list[str]:

@@ -76,7 +76,7 @@ def _say(state: Session) -> None:
     for trouble in filter(None, (state.trouble, state.timing.trouble if state.timing else "")):
         notice(trouble, "alert")
     if not state.live and session.chosen() != DEFAULT and any(name in NAMES for name in st.query_params):
-        notice(f"You see a recorded run. {_how_to_start(state)} the one that your link asks for.")
+        notice(f"You see a recorded run. {_how_to_start(state)}")
     if not state.remarks:
         return
     with st.container(key="remarks", horizontal=True, vertical_alignment="center", gap="small"):
@@ -85,9 +85,13 @@ def _say(state: Session) -> None:
 
 
 def _how_to_start(state: Session) -> str:
-    """What starts a run with the pair that is chosen."""
-    to_be_loaded = state.waiting.loading(session.request()).to_be_asked
-    return "Load its pair, then “Run live” starts" if to_be_loaded else "“Run live” starts"
+    """What starts the run that a link asks for, or that nothing does."""
+    wanted = session.request()
+    if not state.waiting.loading(wanted).to_be_asked:
+        return "“Run live” starts the one that your link asks for."
+    if state.waiting.refused(wanted):
+        return "The pair that your link asks for cannot run here; the side panel says why."
+    return "Load its pair, then “Run live” starts the one that your link asks for."
 
 
 @lru_cache(maxsize=8)

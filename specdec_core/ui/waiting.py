@@ -60,6 +60,11 @@ class Waiting:
             old.cancel()
         _keep(self.checks, request, Check(request), lambda old: False)
 
+    def refused(self, request: Request) -> bool:
+        """Whether its checklist says that the pair cannot run here."""
+        check = self.checks.get(request)
+        return bool(check and check.refused)
+
     def ask(self, request: Request) -> None:
         """Load a pair because the visitor has asked for it."""
         if self.loading(request).over:

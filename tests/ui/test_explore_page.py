@@ -383,6 +383,17 @@ def test_a_pair_that_cannot_run_here_says_why_and_cannot_be_loaded(asked):
     assert state(test).trace is recorded.trace()
 
 
+def test_a_link_to_a_pair_that_cannot_run_here_does_not_ask_for_it_to_be_loaded(asked):
+    test = AppTest.from_file(str(APP), default_timeout=60)
+    test.query_params["pair"] = "gpt2-xl"
+    opened(test)
+    assert "Load its pair" in shown(test)
+    click(test, "check_pair")
+    test.run()
+    assert "cannot run here; the side panel says why" in shown(test)
+    assert "Load its pair" not in shown(test)
+
+
 def test_a_public_server_offers_what_it_allows_and_says_so(monkeypatch):
     monkeypatch.setenv("SPECDEC_ALLOWED_MODELS", "HuggingFaceTB/*")
     test = AppTest.from_file(str(APP), default_timeout=60)
