@@ -55,8 +55,6 @@ def panel() -> None:
     if not state.painted:
         _heading("New run")
         return
-    if state.panel_news is None:
-        session.hand_over()
     state.panel_news = state.waiting.news(session.request())  # before, so that nothing is missed meanwhile
     state.owed.add("panel")  # until it is drawn whole: another event may interrupt it
     st.html(_STYLE)

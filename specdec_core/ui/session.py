@@ -219,18 +219,6 @@ def restore() -> None:
         put(name, value)
 
 
-def hand_over() -> None:
-    """Put the values anew, in the very run that first draws the controls.
-
-    Of a value put in a run before, Streamlit tells the browser again with each draw until the browser
-    has sent it back, over what has been typed meanwhile.
-    """
-    for name in st.session_state[_KEPT]:
-        value = value_of(name)
-        del st.session_state[key(name)]
-        put(name, value)
-
-
 def now_and_then(name: str, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """Key and callback of a control that is not always on screen; must come before it is drawn.
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from streamlit.errors import StreamlitAPIException
-from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from specdec_core.decoding.checks import ModelFailure
@@ -75,18 +74,6 @@ def test_nothing_keeps_the_first_paint_waiting_for_controls_or_charts(tiny_pair)
     state(test).painted = True
     test.run()
     assert test.slider(key="set_gamma").value == 5 and len(test.get("plotly_chart")) == 1
-
-
-def test_what_is_typed_before_the_browser_knows_the_controls_is_not_overwritten(tiny_pair, monkeypatch):
-    monkeypatch.setattr(loading.Loading, "begin", lambda self: None)
-    test = AppTest.from_file(str(APP), default_timeout=60).run()
-    state(test).painted = True
-    told = []
-    for _ in range(2):
-        test._run(WidgetStates())  # as an event sent before the panel arrived: it holds none of its controls
-        controls = *test.text_area, *test.text_input, *test.slider
-        told.append([control.proto.set_value for control in controls])
-    assert all(told[0]) and not any(told[1])
 
 
 def test_moving_in_the_recorded_trace_computes_nothing(app):
