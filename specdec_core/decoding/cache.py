@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
+from .upload import upload
+
 
 class SequenceModel(Protocol):
     """A causal language model together with the cache of one sequence.
@@ -95,7 +97,7 @@ class CachedModel:
     @torch.inference_mode()
     def feed(self, ids: Sequence[int], keep: int) -> Tensor:
         output = self._module(
-            input_ids=torch.tensor([list(ids)], device=self._device),
+            input_ids=upload(ids, self._device).unsqueeze(0),
             cache=self._cache,
             use_cache=True,
             logits_to_keep=keep,

@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .upload import upload
+
 _DRAFT, _ACCEPT, _CORRECT = 1, 2, 3
 
 
@@ -94,7 +96,7 @@ def draw_each(cumulative: Tensor, u: np.ndarray) -> Tensor:
         >>> draw_each(torch.tensor([[0.5, 1.0], [0.2, 1.0]], dtype=torch.float64), np.array([0.4, 0.4]))
         tensor([0, 1])
     """
-    thresholds = cumulative[:, -1:] * torch.from_numpy(u).to(cumulative.device).unsqueeze(-1)
+    thresholds = cumulative[:, -1:] * upload(u, cumulative.device).unsqueeze(-1)
     return torch.searchsorted(cumulative, thresholds, right=True).squeeze(-1)
 
 

@@ -10,6 +10,7 @@ from .draws import draw_each
 from .proposal import Proposal
 from .rules import Rule
 from .types import Sampling
+from .upload import upload
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ def weigh(
         ([False], [1, 1])
     """
     device, count = target_logits.device, len(proposal.ids)
-    ids = torch.tensor(proposal.ids, dtype=torch.int64, device=device)
+    ids = upload(proposal.ids, device)
     draft_probs = proposal.probs.to(device)
     corrections = rule.replacement(draft_probs, target_probs[:count])
     own_laws = torch.cat([corrections, target_probs[count:]])

@@ -12,6 +12,7 @@ from .draws import Draws
 from .filters import one_hot
 from .origin import Origin
 from .types import DraftStop, Sampling
+from .upload import upload
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Proposal:
         """
         start = len(request.ids)
         u = [request.draws.draft(start + place, request.round) for place in range(len(ids))]
-        probs = one_hot(torch.tensor(ids, dtype=torch.int64, device=vocab.device), vocab.size)
+        probs = one_hot(upload(ids, vocab.device), vocab.size)
         return cls(tuple(ids), probs, None, np.array(u), tuple(seconds), stop, origin)
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 from .draws import draw_each
 from .filters import one_hot
 from .types import RuleName
+from .upload import upload
 
 Accept = Callable[[Tensor, Tensor, Tensor, np.ndarray, np.ndarray], Tensor]
 Replacement = Callable[[Tensor, Tensor], Tensor]
@@ -63,7 +64,7 @@ def ratio_accept(
     """
     q = draft_probs.gather(-1, ids.unsqueeze(-1)).squeeze(-1)
     p = target_probs[: len(ids)].gather(-1, ids.unsqueeze(-1)).squeeze(-1)
-    return torch.from_numpy(accept_u).to(q.device) * q < p
+    return upload(accept_u, q.device) * q < p
 
 
 def residual(draft_probs: Tensor, target_probs: Tensor) -> Tensor:
