@@ -49,7 +49,11 @@ def copied_link(page: Page) -> str:
 
 
 def write_prompt(page: Page, text: str) -> None:
-    """Type a prompt and leave its field; the page has taken it in."""
+    """Type a prompt and leave its field; the page has taken it in.
+
+    Not before the page is whole: until then a second drawing of the panel would put the old text back.
+    """
+    settled(page)
     prompt = page.locator(".st-key-set_prompt textarea")
     prompt.fill(text)
     prompt.blur()
@@ -243,6 +247,7 @@ def test_on_a_phone_nothing_is_cut_off_and_a_run_can_be_stepped(explore, scheme)
 
 def test_a_long_prompt_is_kept_and_its_length_said_beside_it(explore):
     page = explore()
+    settled(page)
     prompt = page.locator(".st-key-set_prompt textarea")
     prompt.fill("long " * 1000)
     prompt.blur()
@@ -259,6 +264,7 @@ def test_a_long_prompt_is_kept_and_its_length_said_beside_it(explore):
 )
 def test_a_seed_that_is_none_is_answered_at_the_field(explore, typed, used):
     page = explore()
+    settled(page)
     seed = page.locator(".st-key-set_seed input")
     seed.fill(typed)
     seed.press("Enter")
