@@ -46,11 +46,12 @@ def stacked(rounds: Sequence[Evidence]) -> Evidence:
     """
     if len(rounds) == 1:
         return rounds[0]
+    draft_probs = torch.cat([each.draft_probs for each in rounds])
     return replace(
         rounds[0],
-        proposal=_proposals([each.proposal for each in rounds]),
+        proposal=_proposals([each.proposal for each in rounds], draft_probs),
         ids=torch.cat([each.ids for each in rounds]),
-        draft_probs=torch.cat([each.draft_probs for each in rounds]),
+        draft_probs=draft_probs,
         target_probs=_last_places_last([each.target_probs for each in rounds]),
         target_logits=_last_places_last([each.target_logits for each in rounds]),
         accept_u=np.concatenate([each.accept_u for each in rounds]),
@@ -101,13 +102,14 @@ def _of_places(top: TopTokens, places: np.ndarray) -> TopTokens:
     return TopTokens(top.ids[places], top.p[places], top.q[places], top.rest[places])
 
 
-def _proposals(rounds: Sequence[Proposal]) -> Proposal:
+def _proposals(rounds: Sequence[Proposal], probs: Tensor) -> Proposal:
     """All drafted tokens as one proposal; times and reasons to stop stay with the rounds."""
-    logits = [each.logits for each in rounds if each.logits is not None]
+    # A proposal of nothing is made on the processor, wherever the models are.
+    logits = [each.logits for each in rounds if each.ids and each.logits is not None]
     return replace(
         rounds[0],
         ids=sum((each.ids for each in rounds), ()),
-        probs=torch.cat([each.probs for each in rounds]),
+        probs=probs,
         logits=torch.cat(logits) if logits else None,
         u=np.concatenate([each.u for each in rounds]),
         seconds=(),

@@ -1,6 +1,6 @@
 """Rounds recorded together have the records they would have had one by one."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ import torch
 
 from specdec_core.decoding.checks import ModelFailure
 from specdec_core.decoding.record import TOGETHER, VALUES, FullRecorder
+from specdec_core.decoding.rows import stacked
 from specdec_core.decoding.settings import RuleName
 from specdec_core.decoding.types import Places, RoundSettings, Sampling, TopTokens
 from tests.decoding.toys import contextual, fixed, tokens, toy_decoder
@@ -77,6 +78,20 @@ def test_rounds_over_a_large_vocabulary_are_recorded_one_by_one():
     assert FullRecorder().together(evidence) == TOGETHER
     object.__setattr__(evidence, "target_probs", large)
     assert FullRecorder().together(evidence) == 1
+
+
+def test_rounds_with_and_without_drafts_go_together_though_the_latter_lie_on_another_device():
+    decoder = run()
+    drafted = decoder._round(RoundSettings(4), None)[1]
+    nothing = decoder._round(RoundSettings(0), None)[1]
+    elsewhere = replace(
+        nothing.proposal, probs=nothing.proposal.probs.to("meta"), logits=nothing.proposal.logits.to("meta")
+    )
+    both = stacked([drafted, replace(nothing, proposal=elsewhere)])
+    assert both.proposal.logits.device.type == "cpu" and len(both.target_probs) == 6
+    records = FullRecorder().record([drafted, replace(nothing, proposal=elsewhere)])
+    same(records[0], FullRecorder().record([drafted])[0])
+    same(records[1], FullRecorder().record([nothing])[0])
 
 
 def test_a_failure_among_rounds_made_together_shows_after_those_before_it():
