@@ -76,6 +76,7 @@ class DraftKind:
         ready: whether what it needs beside the pair's models is there, so that building one takes no time.
         prepare: makes that, which may take as long as loading the target; given a meter that is told
             of the progress and ends the work when it is cancelled.
+        end: it is one of the two ends of what a draft can be, to learn from and not to gain by.
     """
 
     key: str
@@ -90,6 +91,7 @@ class DraftKind:
     missing: Callable[[Pair], str | None] = lambda pair: None
     ready: Callable[[Pair], bool] = lambda pair: True
     prepare: Callable[[Pair, Meter], object] = lambda pair, meter: None
+    end: bool = False
 
     def build(self, pair: Pair, options: Options | None = None) -> Drafter:
         """A fresh drafter of this kind for one run.
@@ -323,6 +325,7 @@ DRAFTS: dict[str, DraftKind] = {
             source="the ratio test is exact for any q: Leviathan et al. 2023, appendix A.1",
             make=lambda pair, options: UniformDrafter(_vocabulary(pair)),
             gamma=2,
+            end=True,
         ),
         DraftKind(
             key="oracle",
@@ -335,6 +338,7 @@ DRAFTS: dict[str, DraftKind] = {
                 pair.target_model, options, f"{pair.info.target.name} itself (oracle)"
             ),
             gamma=2,
+            end=True,
             options=_tokens,
         ),
     )

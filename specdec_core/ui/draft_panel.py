@@ -80,7 +80,7 @@ def wise_length(state: Session) -> None:
     from specdec_core.ui.draft_choice import chosen
 
     kind = chosen(pair, session.chosen().draft).kind
-    if abs(session.chosen().gamma - kind.gamma) > 1:
+    if not kind.end and abs(session.chosen().gamma - kind.gamma) > 1:
         label = f"γ = {kind.gamma} suits this draft: use it"
         st.button(label, key="wise_gamma", type="tertiary", on_click=_use_length, args=(kind.gamma,))
 

@@ -46,8 +46,8 @@ def _dear(trace: Trace, upto: int | None, asked: Sequence[Round]) -> str:
         return ""
     if pays.speedups[pays.best] >= 1 and pays.best:
         return _too_long(pays, asked[-1].settings.gamma)
-    if metrics.speedup_expected(trace, upto) >= 1:
-        return ""  # measured in disturbance: the times contradict each other
+    if metrics.speedup_expected(trace, upto) > (1 + LOSS) * pays.speedups[pays.best]:
+        return ""  # measured in disturbance: no run is faster than its best draft length
     return _at_its_best(pays) if pays.best else _never(pays, trace.costs.c)
 
 

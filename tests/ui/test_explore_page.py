@@ -285,6 +285,13 @@ def test_a_draft_is_chosen_with_its_options_and_belongs_to_a_new_run(app):
     assert "draft=" not in json.loads(component(app, "copy_link").json)[1]
 
 
+@pytest.mark.parametrize(("draft", "offered"), [("suffix", True), ("uniform", False), ("oracle", False)])
+def test_a_length_is_offered_for_drafts_that_can_pay(app, draft, offered):
+    app.slider(key="set_gamma").set_value(12).run()
+    app.selectbox(key="draft_kind").set_value(draft).run()
+    assert any(button.key == "wise_gamma" for button in app.button) == offered
+
+
 def test_a_draft_that_has_to_be_prepared_is_prepared_when_asked_for(app):
     app.selectbox(key="draft_kind").set_value("bfloat16").run()
     assert app.button(key="run_live").disabled

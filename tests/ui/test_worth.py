@@ -81,6 +81,15 @@ def test_times_that_contradict_each_other_prove_nothing():
     assert metrics.speedup_expected(disturbed) > 1 and sentence(disturbed) == ""
 
 
+def test_a_run_that_is_faster_than_its_best_draft_length_proves_nothing():
+    trace = run(["AR.."] * 6 + ["AAAA"] * 6, c=0.7)
+    first, second, *others = trace.costs.target
+    disturbed = trace.with_(costs=replace(trace.costs, target=(6 * first, 6 * second, *others)))
+    pays = metrics.break_even(disturbed)
+    assert pays.speedups[pays.best] < metrics.speedup_expected(disturbed) < 1
+    assert sentence(disturbed) == ""
+
+
 @pytest.mark.parametrize("upto", [0, 1, 12])
 def test_only_rounds_up_to_the_cursor_count(upto):
     assert bool(sentence(run(POOR, c=0.9), upto)) == (upto == 12)
